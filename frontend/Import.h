@@ -91,7 +91,8 @@ struct InlineWeight {
 struct ImportReport {
   std::vector<ParameterDecision> parameters;
   std::vector<std::string> warnings;
-  std::vector<std::string> notes; ///< worth knowing, nothing is wrong
+  std::vector<std::string> notes;   ///< worth knowing, nothing is wrong
+  std::vector<std::string> remarks; ///< as it should be; any note comes first
   /// Symbolic dim -> where inputs use it ("input_ids[0]").
   std::map<std::string, std::vector<std::string>> dims;
   /// "bf16" or "fp16": what the file has most of what is trained in; else

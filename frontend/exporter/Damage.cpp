@@ -243,7 +243,7 @@ void checkDamage(const Graph &graph, int64_t opset,
                  const std::set<std::string> &trained,
                  const ImportOptions &options, ImportReport &report) {
   if (!signature.absent.empty()) {
-    report.notes.push_back(absl::StrCat(
+    report.remarks.push_back(absl::StrCat(
         "parameters of the exported module that the file does not hold under "
         "their names, and that no node reads: ",
         listOf(signature.absent, 10),

@@ -88,7 +88,7 @@ TEST(FoldedWeights, ABufferIsNoParameter) {
                                                        "target='v'\n")));
   ASSERT_TRUE(imported.status.ok()) << imported.error();
   EXPECT_TRUE(imported.report.warnings.empty());
-  EXPECT_EQ(imported.report.notes.size(), 1u); // of v
+  EXPECT_EQ(imported.report.remarks.size(), 1u); // of v
 }
 
 /// The model above, with `made` called `name`, when parameter v is gone.

@@ -143,8 +143,9 @@ TEST(RefusedParameters, TiedIsNoDamage) {
   Imported imported = importFile(write(described("p_w")));
   ASSERT_TRUE(imported.status.ok()) << imported.error();
   EXPECT_TRUE(imported.report.warnings.empty());
-  ASSERT_EQ(imported.report.notes.size(), 1u);
-  EXPECT_NE(imported.report.notes[0].find(": v;"), std::string::npos);
+  EXPECT_TRUE(imported.report.notes.empty());
+  ASSERT_EQ(imported.report.remarks.size(), 1u);
+  EXPECT_NE(imported.report.remarks[0].find(": v;"), std::string::npos);
 }
 
 } // namespace

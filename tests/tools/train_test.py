@@ -214,6 +214,19 @@ class Train(Case):
                      "no input of the model: more", "one epoch"):
             self.assertEqual(said.count(part), 1, said)
 
+    def test_that_weights_are_tied_is_said_last(self):
+        folder = os.path.join(MODELS, "gpt2-nano")
+        run = ["train", os.path.join(folder, "model.onnx"), "--data",
+               os.path.join(folder, "batches.safetensors"), "--micro-batch",
+               "3", "--steps", "1", "--save-weights", "w", "--lora",
+               "2:*c_attn.weight", "--shuffle", "5"]
+        said = self.succeeds(*run, "--notes").stderr.splitlines()
+        self.assertIn("they are tied to ones that it holds", said[-1])
+        self.assertIn("note: adapters of 4 weights", said[-2])
+        said = self.succeeds(*run, "--graph", "off").stderr
+        self.assertIn("note: adapters of 4 weights", said)
+        self.assertNotIn("tied", said)
+
     def test_weights_whose_folder_is_gone_are_put_elsewhere(self):
         for gone, environment in (
                 ("out", {}),

@@ -12,6 +12,7 @@
 #include "runtime/plan/PlanFile.h"
 #include "tools/cli/CommandLine.h"
 #include "tools/cli/InputFile.h"
+#include "tools/cli/Notes.h"
 
 #include <filesystem>
 #include <fstream>
@@ -198,6 +199,9 @@ absl::StatusOr<CompileResult> compileModel(CompileOptions options,
   ZG_RETURN_IF_ERROR(bindSizes(options, data));
   ZG_ASSIGN_OR_RETURN(CompileResult result, compile(options));
   sayFindings(result.warnings, result.notes);
+  for (const std::string &remark : result.remarks) {
+    say(Matter::Remark, remark);
+  }
   ZG_RETURN_IF_ERROR(checkOutputs(options.model, result.plan, plan_path));
   ZG_RETURN_IF_ERROR(writeExtraWeights(result, plan_path));
   return result;

@@ -11,8 +11,9 @@ namespace zerograph {
 
 /// The kinds of messages on standard error, the most important first: warnings,
 /// that something may be wrong; notes of the run and its options, that it may
-/// be other than was thought; and notes of how the model is compiled.
-enum class Matter { Warning, Run, Compilation };
+/// be other than was thought; notes of how the model is compiled; and remarks,
+/// about which there is nothing to do.
+enum class Matter { Warning, Run, Compilation, Remark };
 
 /// Says "note: TEXT" or "warning: TEXT", or keeps it for `releaseNotes`. Any
 /// thread may call these functions.
@@ -28,7 +29,7 @@ constexpr size_t kMostNotes = 3;
 /// Says what was kept, each text once, and at most `most` of them, with the
 /// number of the others; of what matters less than `least`, nothing. Then `say`
 /// speaks at once again.
-void releaseNotes(size_t most = SIZE_MAX, Matter least = Matter::Compilation);
+void releaseNotes(size_t most = SIZE_MAX, Matter least = Matter::Remark);
 
 } // namespace zerograph
 

@@ -51,7 +51,8 @@ struct CompileResult {
   /// names have no source until then.
   std::vector<ExtraWeight> extra_weights;
   std::vector<std::string> warnings;
-  std::vector<std::string> notes; ///< worth knowing, nothing is wrong
+  std::vector<std::string> notes;   ///< worth knowing, nothing is wrong
+  std::vector<std::string> remarks; ///< as it should be; any note comes first
   /// Parameter -> whether it was chosen to be trained, and why.
   std::map<std::string, std::pair<bool, std::string>> decisions;
   /// Phase -> seconds, in order.

@@ -15,6 +15,7 @@ namespace {
 void takeReport(frontend::ImportReport &report, CompileResult &result) {
   result.warnings = std::move(report.warnings);
   result.notes = std::move(report.notes);
+  result.remarks = std::move(report.remarks);
   for (frontend::ParameterDecision &decision : report.parameters) {
     result.decisions[decision.name] = {decision.trainable, decision.reason};
   }

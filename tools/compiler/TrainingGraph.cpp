@@ -80,6 +80,7 @@ absl::StatusOr<TrainingGraph> makeIn(mlir::MLIRContext &context,
       frontend::importModel(context, options.model, import, &report));
   result.warnings = report.warnings;
   result.notes = report.notes;
+  llvm::append_range(result.notes, report.remarks);
   ZG_RETURN_IF_ERROR(
       addWeights(*module, options.model, report, result.weights));
   DumpDirectory dump(options.dump_ir);
