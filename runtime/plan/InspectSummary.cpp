@@ -238,9 +238,12 @@ std::string fitsLine(const plan::Plan &plan, bool exact) {
   if (target.device() != "cuda") {
     std::string text =
         absl::StrCat("a host with ", sizeIn(memory, exact), " free");
-    return ranks == 1 ? text
-                      : absl::StrCat(text, " a rank; for all ", ranks,
-                                     " ranks ", sizeIn(ranks * memory, exact));
+    if (ranks > 1) {
+      absl::StrAppend(&text, " a rank (", ranks, ": ",
+                      sizeIn(ranks * memory, exact), ")");
+    }
+    // As measured; docs/inspect.md says of what. It must fit in the line.
+    return absl::StrCat(text, ", 150 MiB a process");
   }
   uint64_t most = 0;
   for (const options::Card &card : options::kCards) {

@@ -59,8 +59,8 @@ class Inspect(Case):
         self.assertIn(f"gathers {report['traffic']['gather']:,}, reductions "
                       f"{report['traffic']['reduce']:,}", text)
         whole = sum(arena["bytes"] for arena in arenas)
-        self.assertIn(f"Fits:     a host with {whole:,} free a rank; for all 2 "
-                      f"ranks {2 * whole:,}\n", text)
+        self.assertIn(f"Fits:     a host with {whole:,} free a rank (2: "
+                      f"{2 * whole:,}), 150 MiB a process\n", text)
 
     def test_sections(self):
         self.succeeds(*COMPILE, "--ranks", "2", "--zero", "3")
@@ -112,7 +112,7 @@ class Made(Case):
         self.assertRegex(lines[0], r"^made x\.zgplan \([\d.]+ .iB\) of "
                          r"model\.onnx: ZeRO stage 3 on 2 ranks$")
         self.assertRegex(lines[1], r"^memory a rank: device [\d.]+ .?i?B, "
-                         r"pinned .*; fits a host with ")
+                         r"pinned .*; fits a host with .*, 150 MiB a process")
         self.assertIn("gathers", lines[2])
         self.assertEqual(lines[3], "next: zerograph train x.zgplan --data "
                          "FILE; zerograph inspect x.zgplan")

@@ -207,7 +207,8 @@ TEST(Inspect, SaysWhatAPlanFits) {
   plan.mutable_arenas(0)->set_bytes(uint64_t(3) << 30);
   plan.mutable_arenas(1)->set_bytes(uint64_t(1) << 30);
   EXPECT_EQ(fitsLine(plan, /*exact=*/false),
-            "a host with 4.00 GiB free a rank; for all 2 ranks 8.00 GiB");
+            "a host with 4.00 GiB free a rank (2: 8.00 GiB), 150 MiB a "
+            "process");
   plan::Target &target = *plan.mutable_devices(0);
   target.set_device("cuda");
   target.clear_features();
