@@ -22,8 +22,6 @@ using Clock = Client::Clock;
 constexpr std::chrono::milliseconds kFirstPause(50), kLongestPause(1000);
 /// After which a user may want to know why nothing happens.
 constexpr std::chrono::seconds kPatience(10);
-/// Who listens on one of several ports and says nothing is not waited for.
-constexpr std::chrono::seconds kAnswer(10);
 
 Clock::duration durationOf(std::chrono::duration<double> seconds) {
   return std::chrono::duration_cast<Clock::duration>(
@@ -95,13 +93,15 @@ absl::StatusOr<Admission> tryOnce(const Launch &launch, uint16_t port,
 }
 
 /// One try on each port. Unavailable while rank 0 may still come to one.
-absl::StatusOr<Admission> tryEach(const Launch &launch, Clock::time_point end) {
+absl::StatusOr<Admission> tryEach(const Launch &launch, Clock::time_point end,
+                                  Clock::duration deadline) {
   const MeetingPlace &place = *launch.place;
   absl::Status nobody, stranger;
   for (uint16_t port : place.ports) {
     // Also past the end, so that it can be said who was met.
     absl::StatusOr<Admission> admission = tryOnce(
-        launch, port, place.ports.size() == 1 ? end : Clock::now() + kAnswer);
+        launch, port,
+        place.ports.size() == 1 ? end : Clock::now() + answer(deadline));
     if (admission.ok()) {
       return admission;
     }
@@ -127,7 +127,8 @@ absl::StatusOr<Admission> connectToHub(const Launch &launch,
   Clock::duration pause = kFirstPause;
   bool said = false;
   while (true) {
-    absl::StatusOr<Admission> admission = tryEach(launch, begin + deadline);
+    absl::StatusOr<Admission> admission =
+        tryEach(launch, begin + deadline, deadline);
     Clock::duration waited = Clock::now() - begin;
     if (admission.ok() || !absl::IsUnavailable(admission.status())) {
       return admission;

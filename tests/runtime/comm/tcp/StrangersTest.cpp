@@ -2,6 +2,7 @@
 
 #include "runtime/comm/tcp/Connection.h"
 #include "runtime/comm/tcp/Messages.h"
+#include "runtime/comm/tcp/Timing.h"
 #include "tests/runtime/comm/ControlPlanes.h"
 
 #include <future>
@@ -206,6 +207,14 @@ TEST_F(StrangersTest, WhoListensAndSaysNothingIsGivenUp) {
   EXPECT_NE(status.message().find("somebody listens, and says nothing"),
             std::string::npos)
       << status;
+}
+
+/// Who has set a longer deadline has a slower machine, or more patience.
+TEST(Timing, AnAnswerIsWaitedForByTheDeadline) {
+  using std::chrono::seconds;
+  EXPECT_EQ(answer(seconds(1)), seconds(10));
+  EXPECT_EQ(answer(seconds(300)), seconds(30));
+  EXPECT_EQ(answer(seconds(3000)), seconds(300));
 }
 
 TEST_F(StrangersTest, AnotherRunIsRefusedOnBothSides) {
