@@ -35,5 +35,5 @@ echo "rounding, so a step may differ by some 1e-4)"
 echo
 echo "demo: the IR after each phase is in $out/ir; the inserted collectives:"
 grep -ho 'zero\.[a-z_]* .* reason "[^"]*"' $out/ir/*-zero.mlir |
-  sed -E 's/%[a-z0-9_#, ]+//; s/^/  /' | head -20
+  sed -E 's/ %[^ ]+//g; s/^/  /' | head -20
 echo "demo: 'build/bin/zerograph inspect $out/gpt2-nano.zgplan' tells more"
