@@ -58,7 +58,7 @@ struct ExportOptions {
   bool inference = false;
   /// Name of the output that is the loss; empty: inferred, as for training.
   std::string loss_output;
-  /// Values that become outputs.
+  /// Values that become outputs; "value=name": of that name.
   std::vector<std::string> output_value;
 };
 

@@ -8,6 +8,7 @@
 #include "frontend/exporter/FindLoss.h"
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 #include "onnx/shape_inference/implementation.h"
 
 namespace zerograph::frontend {
@@ -51,10 +52,34 @@ bool isOutput(const onnx::GraphProto &graph, const std::string &name) {
   });
 }
 
-void addOutput(onnx::ModelProto &model, const std::string &name) {
-  if (!isOutput(model.graph(), name)) {
-    onnx::ValueInfoProto value = describe(model, name);
-    *model.mutable_graph()->add_output() = std::move(value);
+/// A value that is to become an output, perhaps with a name of its own.
+struct NewOutput {
+  std::string value, name;
+};
+
+bool isTaken(const onnx::GraphProto &graph, const std::string &name) {
+  auto named = [&](const auto &value) { return value.name() == name; };
+  return absl::c_any_of(graph.input(), named) ||
+         absl::c_any_of(graph.initializer(), named) ||
+         absl::c_any_of(graph.node(), [&](const onnx::NodeProto &node) {
+           return absl::c_linear_search(node.output(), name);
+         });
+}
+
+void addOutput(onnx::ModelProto &model, const NewOutput &output) {
+  if (isOutput(model.graph(), output.name)) {
+    return;
+  }
+  onnx::ValueInfoProto info = describe(model, output.value);
+  info.set_name(output.name);
+  onnx::GraphProto &graph = *model.mutable_graph();
+  *graph.add_output() = std::move(info);
+  if (output.name != output.value) {
+    onnx::NodeProto &node = *graph.add_node();
+    node.set_name(output.name);
+    node.set_op_type("Identity");
+    node.add_input(output.value);
+    node.add_output(output.name);
   }
 }
 
@@ -69,25 +94,37 @@ void removeOutput(onnx::GraphProto &graph, const std::string &loss) {
   }
 }
 
-/// Values that are to become outputs besides those that stay.
-std::vector<std::string> chooseValues(const ModelFile &file,
-                                      const std::string &loss,
-                                      const ExportOptions &options) {
+/// Chooses what is to become an output besides those that stay.
+std::vector<NewOutput> chooseValues(const ModelFile &file,
+                                    const std::string &loss,
+                                    const ExportOptions &options) {
   Graph graph(file.graph());
   std::vector<std::string> names;
   for (const onnx::NodeProto &node : file.graph().node()) {
     absl::c_copy_if(node.output(), std::back_inserter(names),
                     [](const std::string &name) { return !name.empty(); });
   }
+  std::vector<NewOutput> outputs;
   for (const std::string &wanted : options.output_value) {
-    if (graph.producer.count(wanted) == 0) {
+    bool renamed =
+        graph.producer.count(wanted) == 0 && absl::StrContains(wanted, '=');
+    size_t end = renamed ? wanted.rfind('=') : wanted.size();
+    std::string value = wanted.substr(0, end);
+    std::string name = renamed ? wanted.substr(end + 1) : value;
+    if (graph.producer.count(value) == 0) {
       fail("--output-value ", wanted, ": no node computes a value of that name",
-           suggestFor(wanted, names));
+           suggestFor(value, names));
     }
+    if (renamed && (name.empty() || isTaken(file.graph(), name))) {
+      fail("--output-value ", wanted,
+           ": the output needs a name that no value "
+           "of the model has");
+    }
+    outputs.push_back({value, name});
   }
   bool othersStay = file.graph().output_size() > (loss.empty() ? 0 : 1);
   if (!options.output_value.empty() || othersStay) {
-    return options.output_value;
+    return outputs;
   }
   std::vector<std::string> candidates;
   std::vector<std::string> found = lossInputs(file, loss, candidates);
@@ -100,7 +137,10 @@ std::vector<std::string> chooseValues(const ModelFile &file,
              : absl::StrCat("; the last values made with parameters are ",
                             listNames(candidates)));
   }
-  return found;
+  for (const std::string &value : found) {
+    outputs.push_back({value, value});
+  }
+  return outputs;
 }
 
 void noteRandom(const onnx::GraphProto &graph,
@@ -129,13 +169,15 @@ void makeInference(ModelFile &file, const ExportOptions &options,
                     "called: what only training needs may lie in them");
   }
   std::string loss = findLoss(Graph(graph), options.loss_output);
-  std::vector<std::string> values = chooseValues(file, loss, options);
-  for (const std::string &value : values) {
-    addOutput(file.model, value);
+  std::vector<NewOutput> added = chooseValues(file, loss, options);
+  for (const NewOutput &output : added) {
+    addOutput(file.model, output);
   }
   if (loss.empty()) {
     notes.push_back("no output is a loss: all of them stay");
-  } else if (!absl::c_linear_search(values, loss)) {
+  } else if (absl::c_none_of(added, [&](const NewOutput &output) {
+               return output.name == loss;
+             })) {
     removeOutput(graph, loss);
   }
   setEvaluationMode(graph, file.opset, notes);

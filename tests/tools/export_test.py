@@ -279,6 +279,22 @@ class Inference(Case):
                      "--output-value", "nothing",
                      parts=["--output-value nothing: no node computes"])
 
+    def test_an_output_gets_a_name(self):
+        self.succeeds("train", MLP, "--data", MLP_DATA, "--micro-batch", "2",
+                      "--steps", "1", "--save-weights", "w")
+        export = ["export", "w", MLP, "-o", "out.onnx", "--inference",
+                  "--output-value"]
+        self.assertIn("scores",
+                      self.succeeds(*export, "relu=scores").stderr)
+        self.succeeds("run", "out.onnx", "--data", MLP_DATA, "-o", "renamed")
+        self.succeeds(*export, "relu")
+        self.succeeds("run", "out.onnx", "--data", MLP_DATA, "-o", "plain")
+        self.assertEqual(read_tensors(self.path("renamed"))["scores"],
+                         read_tensors(self.path("plain"))["relu"])
+        for name in ("", "x", "logits", "fc1.weight"):
+            self.refused(*export, "relu=" + name,
+                         parts=["a name that no value of the model has"])
+
 
 if __name__ == "__main__":
     main()
