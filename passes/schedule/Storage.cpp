@@ -18,7 +18,16 @@ std::string mlir::zg::sched::labelOf(Operation *op) {
       first = user;
     }
   }
-  return first ? kind + " for " + nn::nameOf(first->getLoc()) : kind;
+  if (first) {
+    return kind + " for " + nn::nameOf(first->getLoc());
+  }
+  for (Value operand : op->getOperands()) {
+    Operation *maker = operand.getDefiningOp();
+    if (maker && !nn::nameOf(maker->getLoc()).empty()) {
+      return kind + " after " + nn::nameOf(maker->getLoc());
+    }
+  }
+  return kind;
 }
 
 Storage::Storage(nn::ProgramOp function, SliceTable &slices)

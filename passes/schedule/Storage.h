@@ -77,7 +77,8 @@ private:
 };
 
 /// Labels a step by its location's name; without one by its kind and by what
-/// first reads its result: "nn.kernel for node_add".
+/// first reads its result, "nn.kernel for node_add", or made what it reads,
+/// "nn.kernel after node_add".
 std::string labelOf(Operation *op);
 
 } // namespace mlir::zg::sched
