@@ -357,6 +357,9 @@ LogicalResult mlir::zg::writeDeclarations(ModuleOp module, const PlanInfo &info,
   if (plan.outputs_size() == 0 && (!plan.has_loss() || !plan.has_stop())) {
     return module.emitError("keeps no state '")
            << (plan.has_loss() ? zero::kStopRole : zero::kLossRole) << "'";
+  if (plan.has_loss()) {
+    plan.mutable_loss()->set_name(info.loss);
+  }
   }
   return success();
 }

@@ -82,8 +82,7 @@ LogicalResult writeCollective(sched::Collective op, const plan::Plan &plan,
   return writeAxes(op, op.getGroup(), plan, *step.mutable_axes());
 }
 
-void writeAccesses(sched::Step step, const PlanIndex &index, plan::Plan &plan,
-                   plan::Step &out) {
+void writeAccesses(sched::Step step, const PlanIndex &index, plan::Step &out) {
   for (unsigned i = 0; i < step.getAccesses().size(); ++i) {
     sched::AccessAttr access = step.access(i);
     plan::Access &range = *out.add_accesses();
@@ -93,10 +92,6 @@ void writeAccesses(sched::Step step, const PlanIndex &index, plan::Plan &plan,
     range.set_mode(planMode(access.getMode()));
     if (access.getRankStride() != 0) {
       range.add_strides(access.getRankStride()); // of the one axis
-    }
-    if (access.writes() && plan.has_loss() &&
-        range.slice() == plan.loss().slice()) {
-      plan.mutable_loss()->set_name(step.getLabel().str());
     }
   }
 }
@@ -127,7 +122,7 @@ LogicalResult mlir::zg::writeProgram(sched::ProgramOp program, PlanIndex &index,
     if (collective && failed(writeCollective(collective, plan, out))) {
       return failure();
     }
-    writeAccesses(step, index, plan, out);
+    writeAccesses(step, index, out);
     if (failed(writeOperation(step, index, out))) {
       return failure();
     }

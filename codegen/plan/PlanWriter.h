@@ -22,6 +22,8 @@ struct PlanInfo {
   std::string folder;
   /// Of the model's file; see runtime/io/GraphHash.h.
   uint64_t graph_hash = 0;
+  /// Name of the output that is minimized, where the plan trains.
+  std::string loss;
   bool dump_gradients = false;
   /// The schedule of learning rates, where the plan trains.
   zerograph::plan::Schedule schedule;

@@ -4,6 +4,7 @@
 
 #include "options/Optimizers.h"
 #include "runtime/plan/Describe.h"
+#include "runtime/plan/ForEachStep.h"
 #include "runtime/plan/Traffic.h"
 
 namespace zerograph {
@@ -60,6 +61,20 @@ Json scheduleJson(const plan::Schedule &schedule) {
     }
   }
   return json;
+}
+
+/// Returns the name of the last step that writes the loss.
+std::string lossNode(const plan::Plan &plan) {
+  std::string name;
+  forEachStep(plan, [&](int, int, const plan::Step &step) {
+    for (const plan::Access &access : step.accesses()) {
+      if (plan.has_loss() && access.mode() != plan::READ &&
+          access.slice() == plan.loss().slice()) {
+        name = step.name();
+      }
+    }
+  });
+  return name;
 }
 
 } // namespace
@@ -132,6 +147,7 @@ nlohmann::ordered_json settingsJson(const LoadedPlan &loaded) {
       {"clip_value", plan.clip_value()},
       {"recomputed", plan.recomputed()},
       {"loss", plan.loss().name()},
+      {"loss_node", lossNode(plan)},
       {"loss_mean", plan.has_loss_count() ? "tokens" : "micro-batches"},
       {"dump_gradients", plan.dump_gradients()},
       {"reduction", reductionOf(plan)},

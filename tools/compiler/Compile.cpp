@@ -69,6 +69,7 @@ absl::Status checkDump(const CompileOptions &options) {
 
 /// Returns what a plan says besides its steps.
 absl::StatusOr<mlir::zg::PlanInfo> planInfoOf(const CompileOptions &options,
+                                              const std::string &loss,
                                               const CompileResult &result) {
   mlir::zg::PlanInfo info;
   ZG_ASSIGN_OR_RETURN(info.graph_hash, graphHash(options.model));
@@ -77,6 +78,7 @@ absl::StatusOr<mlir::zg::PlanInfo> planInfoOf(const CompileOptions &options,
   if (info.folder.empty()) {
     info.folder = std::string("."); // empty means the plan's own
   }
+  info.loss = loss;
   info.dump_gradients = options.dump_gradients;
   info.schedule = scheduleOf(options);
   if (!options.forward) {
@@ -126,7 +128,8 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
     return result;
   }
 
-  ZG_ASSIGN_OR_RETURN(mlir::zg::PlanInfo info, planInfoOf(options, result));
+  ZG_ASSIGN_OR_RETURN(mlir::zg::PlanInfo info,
+                      planInfoOf(options, model.loss_output, result));
   auto plan = mlir::zg::writePlan(module, *target.code, *target.helper, info);
   if (mlir::failed(plan)) {
     return diagnostics.status("while generating code");
