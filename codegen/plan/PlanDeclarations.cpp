@@ -2,6 +2,7 @@
 
 #include "codegen/plan/PlanParts.h"
 #include "codegen/plan/PlanTypes.h"
+#include "passes/ir/nn/Locations.h"
 #include "passes/zero/Passes.h"
 
 #include "llvm/Support/FileSystem.h"
@@ -134,6 +135,9 @@ LogicalResult writeUnits(ModuleOp module, const PlanInfo &info,
     unit.set_elements(attribute.getElements());
     unit.set_trainable(attribute.getTrainable());
     unit.set_local(attribute.getLocal());
+    if (attribute.getPlace()) {
+      unit.set_place(attribute.getPlace().str());
+    }
     int64_t offset = 0;
     for (int64_t elements : attribute.getSegments()) {
       plan::Segment &segment = *unit.add_segments();
@@ -332,7 +336,7 @@ LogicalResult mlir::zg::writeDeclarations(ModuleOp module, const PlanInfo &info,
     slice.set_offset(*op.getOffset());
     slice.set_bytes(op.getBytes());
     slice.set_slice_class(planClass(op.getSliceClass()));
-    slice.set_name(op.getLabel().str());
+    slice.set_name(nn::describe(op.getLabel(), op.getLoc()));
     slice.set_carried(op.getCarried());
     slice.set_unit(op.getUnit());
     slice.set_segment(op.getSegment());
@@ -353,13 +357,13 @@ LogicalResult mlir::zg::writeDeclarations(ModuleOp module, const PlanInfo &info,
   if (plan.micro_batch() == 0) {
     plan.set_micro_batch(1); // no input has samples
   }
+  if (plan.has_loss()) {
+    plan.mutable_loss()->set_name(info.loss);
+  }
   // Where there are outputs, the plan only runs forward.
   if (plan.outputs_size() == 0 && (!plan.has_loss() || !plan.has_stop())) {
     return module.emitError("keeps no state '")
            << (plan.has_loss() ? zero::kStopRole : zero::kLossRole) << "'";
-  if (plan.has_loss()) {
-    plan.mutable_loss()->set_name(info.loss);
-  }
   }
   return success();
 }

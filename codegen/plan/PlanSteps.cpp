@@ -69,13 +69,6 @@ uint32_t streamNumber(sched::Stream stream, PlanIndex &index,
   return entry->second;
 }
 
-/// "node_mul_411 in layers.1.mlp (modeling_llama.py:176)"
-std::string nameOf(sched::Step step) {
-  std::string name = step.getLabel().str();
-  std::string place = nn::placeOf(step.getLoc());
-  return place.empty() ? name : name + " in " + place;
-}
-
 LogicalResult writeCollective(sched::Collective op, const plan::Plan &plan,
                               plan::Step &step) {
   step.set_sequence(op.getSequence());
@@ -114,7 +107,7 @@ LogicalResult mlir::zg::writeProgram(sched::ProgramOp program, PlanIndex &index,
     for (Value await : step.getAwaits()) {
       out.add_waits(steps.at(await));
     }
-    out.set_name(nameOf(step));
+    out.set_name(nn::describe(step.getLabel(), step.getLoc()));
     if (auto reason = step->getAttrOfType<StringAttr>("reason")) {
       out.set_reason(reason.str());
     }

@@ -99,7 +99,7 @@ void Storage::bindDefault(Operation *op, unsigned result) {
     unit = offload.getUnit().value_or(-1);
     segment = offload.getSegment() ? int64_t(*offload.getSegment()) : -1;
   } else if (Value state = inFile(value)) {
-    SliceOp file = slices.op(place(state).slice, op->getLoc());
+    SliceOp file = slices.op(place(state).slice);
     sliceClass = file.getSliceClass();
     unit = int64_t(file.getUnit());
     segment = int64_t(file.getSegment());
@@ -120,6 +120,6 @@ void Storage::bindDefault(Operation *op, unsigned result) {
   if (op->getNumResults() > 1) {
     label += " #" + std::to_string(result);
   }
-  bound[value] = slices.create(label, sliceClass, bytesOf(value), unit, segment,
-                               spaceOf(value));
+  bound[value] = slices.create(label, op->getLoc(), sliceClass, bytesOf(value),
+                               unit, segment, spaceOf(value));
 }

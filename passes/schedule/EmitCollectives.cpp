@@ -77,8 +77,8 @@ void StepEmitter::reduceScatter(zero::ReduceScatterOp op) {
   if (!anyOrder || op.getAccumulator()) {
     int64_t staging = anyOrder ? chunk : chunk * ranks;
     add(accesses, Mode::write,
-        slices.create("staging of " + label, SliceClass::staging, staging,
-                      op.getUnit(), op.getSegment()),
+        slices.create("staging of " + label, location, SliceClass::staging,
+                      staging, op.getUnit(), op.getSegment()),
         staging);
   }
   create<ReduceScatterOp>(
@@ -105,7 +105,8 @@ void StepEmitter::allReduce(zero::AllReduceOp op) {
   if (target.stagesSums()) {
     int64_t staging = bytes * slices.ranks(op.getGroup());
     add(accesses, Mode::write,
-        slices.create("staging of " + label, SliceClass::staging, staging),
+        slices.create("staging of " + label, location, SliceClass::staging,
+                      staging),
         staging);
   }
   create<AllReduceOp>(

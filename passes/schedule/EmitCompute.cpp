@@ -38,7 +38,8 @@ FailureOr<StepEmitter::Accesses> StepEmitter::computeAccesses(Operation *op,
   }
   if (scratch > 0) {
     add(accesses, Mode::write,
-        slices.create("scratch of " + label, SliceClass::staging, scratch),
+        slices.create("scratch of " + label, location, SliceClass::staging,
+                      scratch),
         scratch);
   }
   return accesses;

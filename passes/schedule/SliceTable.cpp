@@ -43,11 +43,12 @@ SliceTable::SliceTable(ModuleOp module)
   }
 }
 
-Place SliceTable::named(Attribute meaning, RankedTensorType type) {
+Place SliceTable::named(Attribute meaning, RankedTensorType type,
+                        Location location) {
   // A scalar's name is a StringAttr; no other meaning is.
   auto [it, isNew] = byMeaning.try_emplace(meaning, records.size());
   if (isNew) {
-    Record record{};
+    Record record{.location = location};
     record.bytes = nn::tensorBytes(type);
     record.carried = true;
     record.meaning = meaning;
@@ -57,6 +58,9 @@ Place SliceTable::named(Attribute meaning, RankedTensorType type) {
       record.label = labelOf(state, unitList);
       record.sliceClass = classOf(state, mesh ? mesh.ranks() : 1);
       record.unit = state.getUnit();
+      if (record.unit >= 0 && record.unit < int64_t(unitList.size())) {
+        record.location = unitList[record.unit].location(location);
+      }
       record.segment = state.getSegment();
       record.space =
           zero::spaceOf(state, layout ? layout.getUnits() : ArrayAttr());
@@ -77,11 +81,11 @@ Place SliceTable::named(Attribute meaning, RankedTensorType type) {
   return {it->second, 0, 0};
 }
 
-Place SliceTable::create(StringRef label, SliceClass sliceClass, int64_t bytes,
-                         int64_t unit, int64_t segment, Space space) {
-  Record record{};
+Place SliceTable::create(StringRef label, Location location,
+                         SliceClass sliceClass, int64_t bytes, int64_t unit,
+                         int64_t segment, Space space) {
+  Record record{.label = label.str(), .location = location};
   record.space = space;
-  record.label = label.str();
   record.sliceClass = sliceClass;
   record.bytes = bytes;
   record.unit = unit;
@@ -90,21 +94,22 @@ Place SliceTable::create(StringRef label, SliceClass sliceClass, int64_t bytes,
   return {static_cast<int>(records.size()) - 1, 0, 0};
 }
 
-Place SliceTable::createSlot(StringRef label, int64_t bytes) {
-  Place place =
-      create(label, SliceClass::staging, bytes, -1, -1, Space::pinned);
+Place SliceTable::createSlot(StringRef label, Location location,
+                             int64_t bytes) {
+  Place place = create(label, location, SliceClass::staging, bytes, -1, -1,
+                       Space::pinned);
   records[place.slice].carried = true;
   return place;
 }
 
-SliceOp SliceTable::op(int slice, Location location) {
+SliceOp SliceTable::op(int slice) {
   Record &record = records[slice];
   if (!record.op) {
     // The layout stays last, where it is found first.
     auto builder =
         layout ? OpBuilder(layout) : OpBuilder::atBlockEnd(module.getBody());
     auto op = builder.create<SliceOp>(
-        location, SliceType::get(module.getContext()), record.label,
+        record.location, SliceType::get(module.getContext()), record.label,
         record.sliceClass, record.space, record.bytes, record.carried,
         record.unit, record.segment, /*offset=*/IntegerAttr(),
         /*lifetime=*/DenseI64ArrayAttr(), /*state=*/zero::StateAttr(),

@@ -30,21 +30,22 @@ public:
   explicit SliceTable(ModuleOp module);
 
   /// The slice of a state, input, output or scalar; the same one for all
-  /// programs. States and outputs are carried from one to the next.
-  Place named(Attribute meaning, RankedTensorType type);
-  /// A slice of the program being lowered.
-  Place create(StringRef label, SliceClass sliceClass, int64_t bytes,
-               int64_t unit = -1, int64_t segment = -1,
+  /// programs. States and outputs are carried from one to the next. The
+  /// location is that of the program.
+  Place named(Attribute meaning, RankedTensorType type, Location location);
+  /// A slice of the program being lowered, for what is at that location.
+  Place create(StringRef label, Location location, SliceClass sliceClass,
+               int64_t bytes, int64_t unit = -1, int64_t segment = -1,
                Space space = Space::device);
   /// One where the runtime puts what it gives to a program.
-  Place createSlot(StringRef label, int64_t bytes);
+  Place createSlot(StringRef label, Location location, int64_t bytes);
 
   Space space(int slice) const { return records[slice].space; }
   SliceClass sliceClass(int slice) const { return records[slice].sliceClass; }
   bool isCarried(int slice) const { return records[slice].carried; }
   int64_t bytes(int slice) const { return records[slice].bytes; }
   /// Makes the op on the first call.
-  SliceOp op(int slice, Location location);
+  SliceOp op(int slice);
 
   /// Those of the module's `zero.layout`, perhaps none.
   ArrayRef<zero::ParamUnitAttr> units() const { return unitList; }
@@ -58,15 +59,16 @@ public:
 
 private:
   struct Record {
-    std::string label;
-    SliceClass sliceClass;
+    std::string label = {};
+    Location location;
+    SliceClass sliceClass = {};
     Space space = Space::device;
-    int64_t bytes;
+    int64_t bytes = 0;
     bool carried = false;
     int64_t unit = -1, segment = -1;
-    Attribute meaning;
-    RankedTensorType type;
-    SliceOp op;
+    Attribute meaning = {};
+    RankedTensorType type = {};
+    SliceOp op = {};
   };
 
   ModuleOp module;

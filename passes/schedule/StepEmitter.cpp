@@ -15,7 +15,7 @@ using namespace mlir::zg::sched;
 
 void StepEmitter::add(Accesses &accesses, Mode mode, Place place,
                       int64_t bytes) {
-  accesses.slices.push_back(slices.op(place.slice, location));
+  accesses.slices.push_back(slices.op(place.slice));
   accesses.ranges.push_back(
       AccessAttr::get(context, mode, place.offset, bytes, place.stride));
 }
@@ -62,8 +62,8 @@ void StepEmitter::transfer(Op op) {
   int64_t bytes = bytesOf(op.getResult());
   Place from = storage.place(op.getOperand());
   if (slices.space(from.slice) == Space::host) {
-    Place pinned = slices.create(label, SliceClass::transient, bytes, -1, -1,
-                                 Space::pinned);
+    Place pinned = slices.create(label, location, SliceClass::transient, bytes,
+                                 -1, -1, Space::pinned);
     copy(from, pinned, bytes, label);
     from = pinned;
   }
@@ -74,7 +74,7 @@ void StepEmitter::transfer(Op op) {
 void StepEmitter::read(zero::ReadOp op) {
   Place from = storage.place(op.getOperand());
   copy(from, storage.place(op.getResult()), bytesOf(op.getResult()),
-       slices.op(from.slice, location).getLabel(), op.getReasonAttr());
+       slices.op(from.slice).getLabel(), op.getReasonAttr());
 }
 
 void StepEmitter::write(zero::WriteOp op) {
@@ -82,14 +82,13 @@ void StepEmitter::write(zero::WriteOp op) {
   int64_t bytes = bytesOf(op.getResult());
   Place from;
   if (nn::isZeroBytes(op.getOperand())) {
-    from = slices.create(label, SliceClass::transient, bytes, -1, -1,
+    from = slices.create(label, location, SliceClass::transient, bytes, -1, -1,
                          Space::pinned);
     fill(from, bytes, label);
   } else {
     from = storage.place(op.getOperand());
   }
-  copy(from, to, bytes, slices.op(to.slice, location).getLabel(),
-       op.getReasonAttr());
+  copy(from, to, bytes, slices.op(to.slice).getLabel(), op.getReasonAttr());
 }
 
 //===----------------------------------------------------------------------===//
@@ -126,7 +125,8 @@ void StepEmitter::copyIn(nn::ProgramOp function) {
   }
   Accesses accesses;
   for (const char *slot : {"slot 0 of ", "slot 1 of "}) {
-    Place place = slices.createSlot(slot + program.getName().str(), bytes);
+    Place place =
+        slices.createSlot(slot + program.getName().str(), location, bytes);
     add(accesses, Mode::read, place, bytes);
   }
   program.getSlotsMutable().assign(accesses.slices);
@@ -202,14 +202,11 @@ LogicalResult StepEmitter::finish(nn::ReturnOp op) {
     for (const Move &b : fromStates) {
       if (a.from.slice == b.to.slice) {
         return op.emitOpError("states exchange their values; what is kept in '")
-               << slices.op(b.to.slice, location).getLabel()
-               << "' would be lost";
+               << slices.op(b.to.slice).getLabel() << "' would be lost";
       }
     }
   }
-  auto nameOf = [&](Place place) {
-    return slices.op(place.slice, location).getLabel();
-  };
+  auto nameOf = [&](Place place) { return slices.op(place.slice).getLabel(); };
   for (const Move &move : llvm::concat<const Move>(fromStates, others)) {
     copy(move.from, move.to, move.bytes, nameOf(move.to));
   }

@@ -98,12 +98,12 @@ LogicalResult Storage::bindArguments() {
              << " is no state, input or scalar";
     }
     auto type = cast<RankedTensorType>(argument.getType());
-    Place place = slices.named(meaning, type);
-    bound[argument] = place;
-    replacedIn[place.slice].push_back(argument);
     Location location = isa<UnknownLoc>(argument.getLoc()) ? function.getLoc()
                                                            : argument.getLoc();
-    slices.op(place.slice, location);
+    Place place = slices.named(meaning, type, location);
+    bound[argument] = place;
+    replacedIn[place.slice].push_back(argument);
+    slices.op(place.slice);
   }
   return success();
 }
@@ -125,7 +125,8 @@ LogicalResult Storage::bindResults(nn::ReturnOp op) {
       return function.emitError("results of @")
              << function.getName() << " update " << state << " twice";
     }
-    Place want = slices.named(state, cast<RankedTensorType>(value.getType()));
+    Place want = slices.named(state, cast<RankedTensorType>(value.getType()),
+                              function.getLoc());
     if (slices.bytes(want.slice) != bytesOf(value)) {
       return function.emitError("result ")
              << index << " of @" << function.getName() << " has "

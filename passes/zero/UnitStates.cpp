@@ -112,7 +112,7 @@ void UnitStates::replace(int64_t unit, ArrayRef<UnitStateAttr> states) {
       context, old.getName(), old.getElementType(), old.getElements(),
       old.getTrainable(), old.getPersistent(), old.getReason(), old.getAxes(),
       old.getSegments(), states, old.getPlacements(), old.getLocal(),
-      old.getBlock());
+      old.getBlock(), old.getPlace());
   SmallVector<Attribute> all(units.begin(), units.end());
   layoutOf(module).setUnitsAttr(ArrayAttr::get(context, all));
 }

@@ -30,7 +30,7 @@ public:
   }
   /// Of ops that are about the unit, in a program at `program`.
   Location location(int64_t unit, Location program) const {
-    return NameLoc::get(units[unit].getName(), program);
+    return units[unit].location(program);
   }
   /// Axes that the units are spread over, and the ranks along them.
   ArrayAttr axes(int64_t unit) const { return units[unit].getAxes(); }

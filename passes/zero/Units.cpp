@@ -3,6 +3,7 @@
 #include "passes/zero/Units.h"
 
 #include "passes/zero/UnitNames.h"
+#include "passes/zero/UnitPlaces.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
@@ -71,7 +72,7 @@ SmallVector<int64_t> cutIntoSegments(int64_t elements, Type element,
 
 /// Lays the members out.
 Unit makeUnit(ArrayRef<Candidate *> members, StringRef name,
-              const UnitOptions &options) {
+              const UnitPlaces &places, const UnitOptions &options) {
   const Candidate &first = *members.front();
   MLIRContext *context = first.argument.getContext();
   Builder builder(context);
@@ -107,7 +108,8 @@ Unit makeUnit(ArrayRef<Candidate *> members, StringRef name,
       builder.getStringAttr(first.reason), builder.getStrArrayAttr({kDataAxis}),
       cutIntoSegments(elements, trainable ? own : element, options), states,
       placements, first.local,
-      name == first.unit ? StringAttr() : builder.getStringAttr(first.unit));
+      name == first.unit ? StringAttr() : builder.getStringAttr(first.unit),
+      places.beside(name, members));
   return unit;
 }
 
@@ -147,6 +149,7 @@ std::vector<Unit> mlir::zg::zero::groupIntoUnits(nn::ProgramOp program,
              candidate.group}]
         .push_back(&candidate);
   }
+  UnitPlaces places(program);
   std::vector<Unit> units;
   for (auto &[key, members] : buffers) {
     const Candidate &first = *members.front();
@@ -166,7 +169,7 @@ std::vector<Unit> mlir::zg::zero::groupIntoUnits(nn::ProgramOp program,
     if (alike > 1) {
       llvm::raw_string_ostream(name) << "." << first.element;
     }
-    units.push_back(makeUnit(members, name, options));
+    units.push_back(makeUnit(members, name, places, options));
   }
   return units;
 }

@@ -43,6 +43,7 @@ Json unitJson(const plan::Plan &plan, const plan::Unit &unit) {
   }
   return {{"name", unit.name()},
           {"reason", unit.reason()},
+          {"place", unit.place()},
           {"type", nameOf(unit.type())},
           {"trainable", unit.trainable()},
           {"local", unit.local()},

@@ -64,20 +64,24 @@ std::string alignedText(const std::vector<std::vector<std::string>> &lines,
 
 std::string tableText(const Json &rows, const std::vector<Column> &columns,
                       bool exact) {
-  std::vector<std::vector<std::string>> lines(1);
+  std::vector<std::vector<std::string>> lines(rows.size() + 1);
   std::vector<bool> right;
   for (const Column &column : columns) {
+    std::vector<std::string> texts;
+    bool number = false;
+    for (const Json &row : rows) {
+      const Json value = row.value(column.key, Json());
+      number |= value.is_number();
+      texts.push_back(valueText(value, column.size, exact));
+    }
+    if (std::all_of(texts.begin(), texts.end(),
+                    [](const std::string &text) { return text.empty(); })) {
+      continue;
+    }
+    right.push_back(number);
     lines[0].push_back(column.key);
-    right.push_back(std::any_of(rows.begin(), rows.end(), [&](auto &row) {
-      return row.contains(column.key) && row[column.key].is_number();
-    }));
-  }
-  for (const Json &row : rows) {
-    std::vector<std::string> &line = lines.emplace_back();
-    for (const Column &column : columns) {
-      line.push_back(row.contains(column.key)
-                         ? valueText(row[column.key], column.size, exact)
-                         : "");
+    for (size_t i = 0; i < texts.size(); ++i) {
+      lines[i + 1].push_back(std::move(texts[i]));
     }
   }
   return rows.empty() ? "  none\n" : alignedText(lines, right);

@@ -26,7 +26,7 @@ struct Column {
 };
 
 /// The objects of a list as lines below a line of headings, in columns as wide
-/// as they must be.
+/// as they must be. Leaves out columns in which nothing stands.
 std::string tableText(const nlohmann::ordered_json &rows,
                       const std::vector<Column> &columns, bool exact);
 

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 
+from onnx_bytes import INT64, model, node, tensor, value_info
 from support import GPT, MLP, MODELS, Case, main
 
 COMPILE = ["compile", MLP, "-o", "x.zgplan", "--micro-batch", "8"]
@@ -101,6 +102,84 @@ class Inspect(Case):
                 for one, two in zip(live, live[1:]):
                     self.assertTrue(one[0] != two[0] or one[2] <= two[1],
                                     (one, two))
+
+
+def placed(made, module, line):
+    """A node of that module's line, as PyTorch's exporter writes it."""
+    return made + [(9, [(1, "pkg.torch.onnx." + key), (2, text)])
+                   for key, text in (
+                       ("name_scopes", f"['', '{module}', 'n']"),
+                       ("stack_trace",
+                        f'File "/home/me/net.py", line {line}, in forward'))]
+
+
+class Places(Case):
+    """What a unit's name does not say of its place in the user's code."""
+
+    def compile(self, *options):
+        shapes = {"layers.0.a": [2, 3], "layers.0.b": [3, 3],
+                  "layers.1.fc.c": [3, 4]}
+        with open(self.path("m.onnx"), "wb") as file:
+            file.write(model(
+                [placed(node("n0", "MatMul", ["x", "layers.0.a"], ["h"]),
+                        "layers.0", 10),
+                 placed(node("n1", "MatMul", ["h", "layers.0.b"], ["i"]),
+                        "layers.0", 11),
+                 placed(node("n2", "MatMul", ["i", "layers.1.fc.c"], ["j"]),
+                        "layers.1.fc", 20),
+                 placed(node("n3", "SoftmaxCrossEntropyLoss", ["j", "labels"],
+                             ["cost"]), "layers", 30)],
+                [tensor(name, dims, range(dims[0] * dims[1]))
+                 for name, dims in shapes.items()],
+                [value_info("x", ["n", 2]), value_info("labels", ["n"], INT64)],
+                [value_info("cost", [])]))
+        self.succeeds("compile", "m.onnx", "-o", "x.zgplan", "--micro-batch",
+                      "2", "--ranks", "2", "--zero", "3", *options)
+        return json.loads(self.succeeds("inspect", "x.zgplan",
+                                        "--json").stdout)
+
+    def test_units_steps_and_slices(self):
+        report = self.compile()
+        self.assertEqual([(unit["name"], unit["place"])
+                          for unit in report["units"]],
+                         [("layers.0", "net.py:10"), ("layers.1", "")])
+        names = {step["op"]: set() for step in report["steps"]}
+        for step in report["steps"]:
+            names[step["op"]].add(step["name"])
+        for op in ("all_gather", "reduce_scatter"):
+            self.assertEqual(names[op], {"layers.0 in net.py:10", "layers.1"})
+        slices = {slice["name"] for slice in report["slices"]}
+        self.assertLessEqual(
+            {"layers.0 param in net.py:10", "layers.1 param", "x",
+             "n1 in layers.0 (net.py:11)"}, slices)
+        table = self.succeeds("inspect", "x.zgplan", "--units").stdout
+        self.assertRegex(table, r"layers\.0 .* net\.py:10\n")
+
+    def test_groups_are_in_the_module_of_all(self):
+        (unit,) = self.compile("--units", "1048576")["units"]
+        self.assertEqual((unit["name"], unit["place"]),
+                         ("group.0", "layers (net.py:30)"))
+
+    def test_no_column_where_nothing_is_known(self):
+        self.succeeds(*COMPILE)
+        self.assertNotIn("place", self.succeeds("inspect", "x.zgplan",
+                                                "--units").stdout)
+
+    def test_the_loss_is_called_as_the_output(self):
+        report = self.compile()
+        self.assertEqual(report["loss"], "cost")
+        self.assertEqual(report["loss_node"], "n3 in layers (net.py:30)")
+        self.assertIn('loss "cost"\n',
+                      self.succeeds("inspect", "x.zgplan").stdout)
+
+    def test_each_step_is_called_by_node_or_unit(self):
+        """No kernel is just a kind of operation."""
+        for options in ([], ["--accumulate", "2", "--clip-norm", "1",
+                             "--skip-nonfinite"],
+                        ["--offload-optimizer", "cpu", "--precision", "bf16"],
+                        ["--optimizer", "lamb", "--evaluate"]):
+            for step in self.compile(*options)["steps"]:
+                self.assertNotRegex(step["name"], r"^(nn|zero|sched)\.", options)
 
 
 class Made(Case):

@@ -23,8 +23,8 @@ Location nn::locationOf(MLIRContext *context, StringRef name,
       FusedLoc::get(line, StringAttr::get(context, place.module), context));
 }
 
-std::string nn::placeOf(Location location) {
-  std::string text;
+nn::CodePlace nn::codePlaceOf(Location location) {
+  CodePlace place;
   location->walk([&](Location part) {
     auto fused = dyn_cast<FusedLoc>(part);
     auto module =
@@ -32,20 +32,35 @@ std::string nn::placeOf(Location location) {
     if (!module) {
       return WalkResult::advance();
     }
-    text = module.str();
+    place.module = module.str();
     if (auto at = dyn_cast<FileLineColLoc>(fused.getLocations().front())) {
-      std::string line =
-          (at.getFilename().getValue() + ":" + Twine(at.getLine())).str();
-      text = text.empty() ? line : text + " (" + line + ")";
+      place.file = at.getFilename().str();
+      place.line = at.getLine();
     }
     return WalkResult::interrupt();
   });
-  return text;
+  return place;
+}
+
+std::string nn::describe(const CodePlace &place) {
+  if (place.file.empty()) {
+    return place.module;
+  }
+  std::string line = place.file + ":" + std::to_string(place.line);
+  return place.module.empty() ? line : place.module + " (" + line + ")";
+}
+
+std::string nn::placeOf(Location location) {
+  return describe(codePlaceOf(location));
 }
 
 std::string nn::describe(Location location) {
-  std::string name = nameOf(location), place = placeOf(location);
-  return place.empty() ? name : name + " in " + place;
+  return describe(nameOf(location), location);
+}
+
+std::string nn::describe(StringRef label, Location location) {
+  std::string place = placeOf(location);
+  return place.empty() ? label.str() : (label + " in " + place).str();
 }
 
 std::string nn::describe(Operation *op) {

@@ -33,14 +33,21 @@ struct CodePlace {
 Location locationOf(MLIRContext *context, StringRef name,
                     const CodePlace &place);
 
+/// The place that the location names; of a kernel, the first one. Where nothing
+/// says it, the place is not known.
+CodePlace codePlaceOf(Location location);
+
 /// "layers.1.mlp (modeling_llama.py:176)", "modeling_llama.py:176" or
-/// "layers.1.mlp"; empty where nothing says it. Of a kernel, the first place.
+/// "layers.1.mlp"; empty where the place is not known.
+std::string describe(const CodePlace &place);
 std::string placeOf(Location location);
 
 /// `nameOf` (NNDialect.h) and `placeOf` for people: "node_mul_411 in
 /// layers.1.mlp (modeling_llama.py:176)"; the name alone where the place is not
 /// known.
 std::string describe(Location location);
+/// The same for what has a label of its own.
+std::string describe(StringRef label, Location location);
 
 /// Returns "node 'node_mul_411' (nn.binary)".
 std::string describe(Operation *op);

@@ -114,7 +114,8 @@ def Zero_ParamUnitAttr : Zero_Attr<"ParamUnit", "unit"> {
     and whole. `reason` says what made it a unit. `block`: where the parameters of
     a block are several units, as some are frozen, of another type or of another
     group of the optimizer, the name of the block. Such units are gathered and
-    computed again at the same times.
+    computed again at the same times. `place`: where its parameters are used in
+    the code that the model was exported from, as far as the name does not say it.
 
     ```mlir
     zero.layout units [
@@ -138,8 +139,12 @@ def Zero_ParamUnitAttr : Zero_Attr<"ParamUnit", "unit"> {
                         ArrayRefParameter<"UnitStateAttr">:$states,
                         ArrayRefParameter<"PlacementAttr">:$placements,
                         DefaultValuedParameter<"bool", "false">:$local,
-                        OptionalParameter<"::mlir::StringAttr">:$block);
+                        OptionalParameter<"::mlir::StringAttr">:$block,
+                        OptionalParameter<"::mlir::StringAttr">:$place);
   let extraClassDeclaration = [{
+    /// Returns the location of ops that are about the unit, in a program at
+    /// `program`.
+    ::mlir::Location location(::mlir::Location program) const;
     /// Returns the name of the block that the unit is, or is a part of.
     ::llvm::StringRef blockName() const {
       return (getBlock() ? getBlock() : getName()).getValue();
@@ -150,7 +155,8 @@ def Zero_ParamUnitAttr : Zero_Attr<"ParamUnit", "unit"> {
     $trainable `,` `persistent` `=` $persistent `,` `reason` `=` $reason `,`
     `axes` `=` $axes `,` `segments` `=` `[` $segments `]` `,`
     `states` `=` `[` $states `]` `,` `placements` `=` custom<Placements>($placements)
-    (`,` `local` `=` $local^)? (`block` `=` $block^)? `>`
+    (`,` `local` `=` $local^)? (`block` `=` $block^)?
+    (`place` `=` $place^)? `>`
   }];
 }
 

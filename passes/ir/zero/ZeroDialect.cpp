@@ -4,6 +4,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "passes/ir/nn/Locations.h"
 #include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -149,6 +150,12 @@ LogicalResult MeshAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     }
   }
   return success();
+}
+
+Location ParamUnitAttr::location(Location program) const {
+  return getPlace() ? nn::locationOf(getContext(), getName(),
+                                     {getPlace().str(), "", 0})
+                    : Location(NameLoc::get(getName(), program));
 }
 
 int64_t MeshAttr::ranks() const {

@@ -18,7 +18,7 @@
 // CHECK: tensor<512xf32> {zero.updates = #zero.state<unit = 1, segment = -1, "param", sharded = false>}
 // STAGE0: #zero.unit<"buffers", f32, elements = 512, trainable = false, persistent = false, reason = "made anew by every micro-batch", axes = ["data"], segments = [512],
 // STAGE3: #zero.unit<"buffers", f32, elements = 512, trainable = false, persistent = true, reason =
-// CHECK: offset = 256>], local = true>
+// CHECK: offset = 256>], local = true place = "bn">
 
 // ACCUMULATE-LABEL: nn.program @micro
 // ACCUMULATE: zero.updates = #zero.state<unit = 1, segment = -1, "param"

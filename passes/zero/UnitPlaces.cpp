@@ -1,0 +1,48 @@
+//===- UnitPlaces.cpp - where in the user's code a unit is used -----------===//
+
+#include "passes/zero/UnitPlaces.h"
+
+using namespace mlir;
+using namespace mlir::zg;
+using namespace mlir::zg::zero;
+
+/// Whether "h.1.mlp" is "h.1", or in it.
+static bool isIn(StringRef path, StringRef module) {
+  return path.consume_front(module) && (path.empty() || path.front() == '.');
+}
+
+/// "h.1" of "h.1.mlp" and "h.1.attn"; empty where nothing is shared.
+static StringRef shared(StringRef a, StringRef b) {
+  while (!a.empty() && !isIn(b, a)) {
+    a = a.contains('.') ? a.rsplit('.').first : "";
+  }
+  return a;
+}
+
+UnitPlaces::UnitPlaces(nn::ProgramOp program) {
+  for (Operation &op : program.front()) {
+    nn::CodePlace place = nn::codePlaceOf(op.getLoc());
+    first.try_emplace(place.module, place);
+  }
+}
+
+StringAttr UnitPlaces::beside(StringRef name,
+                              ArrayRef<Candidate *> members) const {
+  const Candidate &member = *members.front();
+  StringRef module = member.parameter.getModule().getValue();
+  for (Candidate *other : members) {
+    module = shared(module, other->parameter.getModule().getValue());
+  }
+  if (module.empty()) {
+    return {};
+  }
+  // A block may have parameters in one of its modules alone.
+  if (isIn(module, member.unit)) {
+    module = member.unit;
+  }
+  nn::CodePlace place = first.lookup(module);
+  place.module = isIn(name, module) ? "" : module.str();
+  return place.known() ? StringAttr::get(member.parameter.getContext(),
+                                         nn::describe(place))
+                       : StringAttr();
+}

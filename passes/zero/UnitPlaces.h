@@ -1,0 +1,27 @@
+//===- UnitPlaces.h - where in the user's code a unit is used -------------===//
+
+#ifndef ZEROGRAPH_PASSES_ZERO_UNITPLACES_H
+#define ZEROGRAPH_PASSES_ZERO_UNITPLACES_H
+
+#include "passes/ir/nn/Locations.h"
+#include "passes/zero/UnitNames.h"
+
+namespace mlir::zg::zero {
+
+class UnitPlaces {
+public:
+  explicit UnitPlaces(nn::ProgramOp program);
+
+  /// What the name of the unit of these parameters does not say of its place:
+  /// "modeling_llama.py:300" of "layers.1", "layers (modeling_llama.py:380)" of
+  /// "group.0". The module is the innermost that all the parameters are in, the
+  /// line that of its first op. Null where there is nothing to add.
+  StringAttr beside(StringRef name, ArrayRef<Candidate *> members) const;
+
+private:
+  llvm::StringMap<nn::CodePlace> first; ///< by module
+};
+
+} // namespace mlir::zg::zero
+
+#endif // ZEROGRAPH_PASSES_ZERO_UNITPLACES_H
