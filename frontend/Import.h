@@ -92,7 +92,7 @@ struct ImportReport {
   std::vector<ParameterDecision> parameters;
   std::vector<std::string> warnings;
   std::vector<std::string> notes;   ///< worth knowing, nothing is wrong
-  std::vector<std::string> remarks; ///< as it should be; any note comes first
+  std::vector<std::string> remarks; ///< nothing to do about it
   /// Symbolic dim -> where inputs use it ("input_ids[0]").
   std::map<std::string, std::vector<std::string>> dims;
   /// "bf16" or "fp16": what the file has most of what is trained in; else

@@ -43,7 +43,6 @@ LogicalResult writeHeader(ModuleOp module, const PlanInfo &info,
                           plan::Plan &plan) {
   plan.set_producer(zerograph::kProducer);
   plan.set_model(info.model);
-  plan.set_graph_hash(info.graph_hash);
   // A program that only runs forward updates nothing.
   zero::LayoutOp layout = zero::layoutOf(module);
   if (layout && layout.getGroups()) {

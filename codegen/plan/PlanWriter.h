@@ -20,8 +20,6 @@ struct PlanInfo {
   std::string model;
   /// The model's folder, as given: where parameters lie.
   std::string folder;
-  /// Of the model's file; see runtime/io/GraphHash.h.
-  uint64_t graph_hash = 0;
   /// Name of the output that is minimized, where the plan trains.
   std::string loss;
   bool dump_gradients = false;

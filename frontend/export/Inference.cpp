@@ -120,6 +120,11 @@ std::vector<NewOutput> chooseValues(const ModelFile &file,
            ": the output needs a name that no value "
            "of the model has");
     }
+    if (absl::c_any_of(outputs, [&](const NewOutput &other) {
+          return other.name == name && other.value != value;
+        })) {
+      fail("--output-value ", wanted, ": another output gets that name");
+    }
     outputs.push_back({value, name});
   }
   bool othersStay = file.graph().output_size() > (loss.empty() ? 0 : 1);

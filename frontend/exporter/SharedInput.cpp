@@ -121,14 +121,22 @@ bool hasNumbersOf(const Graph &graph, const std::string &name,
   return seen.count(input) > 0;
 }
 
-/// The node that compares what is computed from an input with that input.
+/// Returns the node that compares what is computed from an input with that
+/// input. A product compares only with floats: integers are a mask.
 const onnx::NodeProto *comparedWithItself(const Graph &graph,
-                                          const std::string &input) {
+                                          const onnx::ValueInfoProto &input) {
+  int type = input.type().tensor_type().elem_type();
+  bool isMask =
+      type != onnx::TensorProto::FLOAT && type != onnx::TensorProto::DOUBLE &&
+      type != onnx::TensorProto::FLOAT16 && type != onnx::TensorProto::BFLOAT16;
   for (int n : graph.order) {
     const onnx::NodeProto &node = graph.proto.node(n);
+    if (isMask && node.op_type() == "Mul") {
+      continue;
+    }
     for (int labels : labelsOf(graph, n)) {
-      if (hasNumbersOf(graph, node.input(labels), input) &&
-          isLearnt(graph, node.input(1 - labels), input)) {
+      if (hasNumbersOf(graph, node.input(labels), input.name()) &&
+          isLearnt(graph, node.input(1 - labels), input.name())) {
         return &node;
       }
     }
@@ -143,8 +151,9 @@ static void checkSameValue(const Graph &graph, const ImportOptions &options,
                            ImportReport &report) {
   for (int n : graph.order) {
     const onnx::NodeProto &node = graph.proto.node(n);
-    if (node.op_type() != "Sub" || node.input(0) != node.input(1) ||
-        !isInLoss(graph, n) || !isLearnt(graph, node.input(0))) {
+    if (node.op_type() != "Sub" || node.input_size() != 2 ||
+        node.input(0) != node.input(1) || !isInLoss(graph, n) ||
+        !isLearnt(graph, node.input(0))) {
       continue;
     }
     std::string what = absl::StrCat("node '", nodeName(node),
@@ -170,7 +179,7 @@ void checkSharedInput(const Graph &graph, const ImportOptions &options,
     for (const auto &input : graph.proto.input()) {
       const onnx::NodeProto *node =
           input.name() != unread.name() && sameType(input, unread)
-              ? comparedWithItself(graph, input.name())
+              ? comparedWithItself(graph, input)
               : nullptr;
       if (node == nullptr) {
         continue;

@@ -31,7 +31,7 @@ public:
 
   /// The slice of a state, input, output or scalar; the same one for all
   /// programs. States and outputs are carried from one to the next. The
-  /// location is that of the program.
+  /// location is that of what the slice is made for.
   Place named(Attribute meaning, RankedTensorType type, Location location);
   /// A slice of the program being lowered, for what is at that location.
   Place create(StringRef label, Location location, SliceClass sliceClass,

@@ -22,7 +22,10 @@ static StringRef shared(StringRef a, StringRef b) {
 UnitPlaces::UnitPlaces(nn::ProgramOp program) {
   for (Operation &op : program.front()) {
     nn::CodePlace place = nn::codePlaceOf(op.getLoc());
-    first.try_emplace(place.module, place);
+    nn::CodePlace &known = first[place.module];
+    if (known.file.empty()) {
+      known = place;
+    }
   }
 }
 

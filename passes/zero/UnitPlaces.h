@@ -8,14 +8,18 @@
 
 namespace mlir::zg::zero {
 
+/// Finds places of units by the code places of a program's ops, which it reads
+/// once.
 class UnitPlaces {
 public:
   explicit UnitPlaces(nn::ProgramOp program);
 
-  /// What the name of the unit of these parameters does not say of its place:
+  /// Returns what the name of the unit of these parameters does not say of its
+  /// place:
   /// "modeling_llama.py:300" of "layers.1", "layers (modeling_llama.py:380)" of
   /// "group.0". The module is the innermost that all the parameters are in, the
-  /// line that of its first op. Null where there is nothing to add.
+  /// line that of its first op that has one. Null where there is nothing to
+  /// add.
   StringAttr beside(StringRef name, ArrayRef<Candidate *> members) const;
 
 private:

@@ -10,19 +10,29 @@
 
 namespace zerograph {
 
+/// Returns an error if the folder that `path` is to be in is not there.
+inline absl::Status checkParentFolder(const std::filesystem::path &path) {
+  std::error_code error;
+  std::filesystem::path folder = path.parent_path();
+  return folder.empty() || std::filesystem::is_directory(folder, error)
+             ? absl::OkStatus()
+             : absl::NotFoundError(absl::StrCat(
+                   path.string(), ": cannot be written: there is no folder ",
+                   folder.string(),
+                   error && error != std::errc::no_such_file_or_directory
+                       ? absl::StrCat(" (", error.message(), ")")
+                       : ""));
+}
+
 /// An error if no finished file can be renamed to `path`: its folder is not
 /// there, or what has the name now is a folder, a device or a pipe, which the
 /// rename would fail on or replace. Asked before the work, not after it.
 inline absl::Status checkOutputPath(const std::string &path) {
   std::error_code error;
-  std::filesystem::path folder = std::filesystem::path(path).parent_path();
   if (path.empty()) {
     return absl::InvalidArgumentError("a file to write has an empty name");
   }
-  if (!folder.empty() && !std::filesystem::is_directory(folder, error)) {
-    return absl::NotFoundError(absl::StrCat(
-        path, ": cannot be written: there is no folder ", folder.string()));
-  }
+  ZG_RETURN_IF_ERROR(checkParentFolder(path));
   std::filesystem::file_status status = std::filesystem::status(path, error);
   if (std::filesystem::is_directory(status)) {
     return absl::FailedPreconditionError(

@@ -2,6 +2,7 @@
 
 #include "runtime/checkpoint/Folder.h"
 
+#include "runtime/base/OutputPath.h"
 #include "runtime/base/SyncFolder.h"
 #include "runtime/io/File.h"
 
@@ -189,14 +190,7 @@ absl::StatusOr<std::unique_ptr<CheckpointFolder>>
 CheckpointFolder::open(const std::string &path) {
   std::error_code error;
   fs::path own = (fs::path(path) / "").parent_path(); // "c", also of "c/"
-  fs::path parent = own.parent_path();
-  if (!parent.empty() && !fs::is_directory(parent, error)) {
-    return absl::NotFoundError(
-        absl::StrCat(path,
-                     ": no checkpoints can be written there: there is no "
-                     "folder ",
-                     parent.string()));
-  }
+  ZG_RETURN_IF_ERROR(checkParentFolder(own));
   fs::create_directory(own, error);
   if (!error && access(path.c_str(), W_OK | X_OK) != 0) {
     error.assign(errno, std::generic_category());

@@ -236,7 +236,8 @@ absl::StatusOr<std::string>
 zerograph::nonfiniteWeight(const plan::Plan &plan, const RankMemory &memory) {
   for (const plan::Unit &unit : plan.units()) {
     for (const plan::State &state : unit.states()) {
-      if (!unit.trainable() || roleOf(state) != roleOfValues(unit)) {
+      if (!(unit.trainable() || unit.local()) ||
+          roleOf(state) != roleOfValues(unit)) {
         continue;
       }
       for (const HeldRange &range : ownedRanges(plan, unit, state, memory)) {

@@ -149,7 +149,7 @@ absl::StatusOr<EvalRecord> RankRun::evaluate(uint64_t step) {
                     millisecondsSince(begin)};
 }
 
-/// Steps are counted from 1, as in the lines of progress beside it.
+/// Counts steps from 1, as in the lines of progress beside it.
 void RankRun::warnOfLoss(const StepRecord &record) {
   bool trained = !std::isfinite(record.loss) || !record.eval;
   double loss = trained ? record.loss : record.eval->loss;
@@ -159,7 +159,8 @@ void RankRun::warnOfLoss(const StepRecord &record) {
                               " step ", record.step + 1, " is ",
                               std::isnan(loss) ? "NaN" : "infinite",
                               "; the run goes on. --debug-nonfinite names the "
-                              "node that made it so"));
+                              "node that made it so (and counts steps from "
+                              "0)"));
   }
 }
 
@@ -169,10 +170,13 @@ absl::Status RankRun::lookAtWeights() {
       options.checkpoint.empty()) {
     return absl::OkStatus();
   }
-  ZG_ASSIGN_OR_RETURN(std::string own,
-                      nonfiniteWeight(session.plan(), trainer->memory()));
+  control.setBusy(true);
+  absl::StatusOr<std::string> own =
+      nonfiniteWeight(session.plan(), trainer->memory());
+  control.setBusy(false);
+  ZG_RETURN_IF_ERROR(own.status());
   ZG_ASSIGN_OR_RETURN(std::vector<std::string> texts,
-                      control.exchange("looking at the weights", own));
+                      control.exchange("looking at the weights", *own));
   for (const std::string &text : texts) {
     if (rank() == 0 && session.result.nonfinite_weight.empty()) {
       session.result.nonfinite_weight = text;

@@ -96,7 +96,9 @@ private:
           own.clear();
           continue;
         }
-        own = fs::absolute(own, ignored).lexically_normal().string();
+        if (fs::path whole = fs::absolute(own, ignored); !ignored) {
+          own = whole.lexically_normal().string();
+        }
         path = fs::path(own) / fs::path(request.path).filename();
         auto made = createWeightFile(path, plan, request.options);
         if (made.ok()) {

@@ -10,6 +10,7 @@
 #include <climits>
 #include <fcntl.h>
 #include <memory>
+#include <set>
 
 #include <xxhash.h>
 
@@ -35,8 +36,12 @@ enum class Part {
   Value
 };
 
+// Of TensorProto, in the order in which they lie in a file.
+constexpr int kName = 8, kRawData = 9;
+
 /// Returns what is in a field of a message, by its number in onnx.proto.
-Part partOf(Part message, int field, bool integers) {
+/// `parameter`: the message is a tensor that is one.
+Part partOf(Part message, int field, bool parameter) {
   switch (message) {
   case Part::Model:
     return field == 7    ? Part::Graph
@@ -62,11 +67,10 @@ Part partOf(Part message, int field, bool integers) {
            : field == 11                              ? Part::Attribute
            : field == 8 || field == 12 || field == 14 ? Part::Nothing
                                                       : Part::Bytes;
-  case Part::Tensor: // dims, type, name, external data; int64_data, raw_data
-    return field == 1 || field == 2 || field == 8 || field == 13 || field == 14
-               ? Part::Bytes
-           : integers && (field == 7 || field == 9) ? Part::Bytes
-                                                    : Part::Nothing;
+  case Part::Tensor: // but comment, metadata; a parameter's raw data
+    return field == 12 || field == 16 || (field == kRawData && parameter)
+               ? Part::Nothing
+               : Part::Bytes;
   case Part::Value: // name, type
     return field == 1 || field == 2 ? Part::Bytes : Part::Nothing;
   case Part::Nothing:
@@ -79,18 +83,22 @@ Part partOf(Part message, int field, bool integers) {
 /// Hashes what a walk over a file meets.
 class Walk {
 public:
-  explicit Walk(CodedInputStream &input)
+  Walk(CodedInputStream &input, const plan::Plan &plan)
       : input(input), state(XXH3_createState(), XXH3_freeState) {
     XXH3_64bits_reset(state.get());
+    for (const plan::Unit &unit : plan.units()) {
+      for (const plan::Parameter &parameter : unit.parameters()) {
+        parameters.insert(parameter.name());
+      }
+    }
   }
 
   /// Walks one message, to the stream's limit; false if it is none.
   bool message(Part kind) {
-    constexpr uint64_t kTensorType = 2, kInt64 = 7;
-    bool integers = false;
+    bool parameter = false;
     while (uint32_t tag = input.ReadTag()) {
-      Part part =
-          partOf(kind, WireFormatLite::GetTagFieldNumber(tag), integers);
+      int number = WireFormatLite::GetTagFieldNumber(tag);
+      Part part = partOf(kind, number, parameter);
       if (part == Part::Nothing) {
         if (!WireFormatLite::SkipField(&input, tag)) {
           return false;
@@ -98,14 +106,11 @@ public:
         continue;
       }
       add(tag);
-      uint64_t number = 0;
-      if (!field(tag, part, number)) {
+      if (!field(tag, part)) {
         return false;
       }
-      if (kind == Part::Tensor &&
-          tag == WireFormatLite::MakeTag(kTensorType,
-                                         WireFormatLite::WIRETYPE_VARINT)) {
-        integers = number == kInt64;
+      if (kind == Part::Tensor && number == kName) {
+        parameter = parameters.count(bytes) > 0;
       }
     }
     return input.ConsumedEntireMessage();
@@ -114,21 +119,21 @@ public:
   uint64_t hash() const { return XXH3_64bits_digest(state.get()); }
 
 private:
-  void add(uint64_t number) {
-    XXH3_64bits_update(state.get(), &number, sizeof(number));
+  bool add(uint64_t number) {
+    return XXH3_64bits_update(state.get(), &number, sizeof(number)) == XXH_OK;
   }
 
-  /// Hashes one field; `number`: its value, if it is a varint.
-  bool field(uint32_t tag, Part part, uint64_t &number) {
+  bool field(uint32_t tag, Part part) {
+    uint64_t number = 0;
     uint32_t four = 0;
     int length = 0;
     switch (WireFormatLite::GetTagWireType(tag)) {
     case WireFormatLite::WIRETYPE_VARINT:
-      return input.ReadVarint64(&number) && (add(number), true);
+      return input.ReadVarint64(&number) && add(number);
     case WireFormatLite::WIRETYPE_FIXED32:
-      return input.ReadLittleEndian32(&four) && (add(four), true);
+      return input.ReadLittleEndian32(&four) && add(four);
     case WireFormatLite::WIRETYPE_FIXED64:
-      return input.ReadLittleEndian64(&number) && (add(number), true);
+      return input.ReadLittleEndian64(&number) && add(number);
     case WireFormatLite::WIRETYPE_LENGTH_DELIMITED:
       return input.ReadVarintSizeAsInt(&length) && payload(length, part);
     default:
@@ -138,29 +143,27 @@ private:
 
   bool payload(int length, Part part) {
     if (part == Part::Bytes) {
-      std::string bytes;
-      if (!input.ReadString(&bytes, length)) {
-        return false;
-      }
-      add(length);
-      XXH3_64bits_update(state.get(), bytes.data(), bytes.size());
-      return true;
+      return input.ReadString(&bytes, length) && add(length) &&
+             XXH3_64bits_update(state.get(), bytes.data(), bytes.size()) ==
+                 XXH_OK;
     }
     auto limit = input.PushLimit(length);
     bool good = input.IncrementRecursionDepth() && message(part);
     input.DecrementRecursionDepth();
     input.PopLimit(limit);
-    add(0); // the end: no tag
-    return good;
+    return good && add(0); // the end: no tag
   }
 
+  std::set<std::string> parameters;
+  std::string bytes; // of the last field that has some
   CodedInputStream &input;
   std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state;
 };
 
 } // namespace
 
-absl::StatusOr<uint64_t> zerograph::graphHash(const std::string &path) {
+absl::StatusOr<uint64_t> zerograph::graphHash(const std::string &path,
+                                              const plan::Plan &plan) {
   int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) {
     int code = errno;
@@ -170,8 +173,12 @@ absl::StatusOr<uint64_t> zerograph::graphHash(const std::string &path) {
   file.SetCloseOnDelete(true);
   CodedInputStream input(&file);
   input.SetTotalBytesLimit(INT_MAX);
-  Walk walk(input);
-  if (!walk.message(Part::Model)) {
+  Walk walk(input, plan);
+  bool good = walk.message(Part::Model);
+  if (int code = file.GetErrno()) {
+    return absl::ErrnoToStatus(code, "cannot read " + path);
+  }
+  if (!good) {
     return absl::InvalidArgumentError(path +
                                       ": not an ONNX file, or it is truncated");
   }

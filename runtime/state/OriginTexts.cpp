@@ -37,14 +37,15 @@ std::string missingText(const Origins &origins,
                         const InitializeOptions &options) {
   std::string files = absl::StrJoin(origins.absent_files, ", ");
   constexpr char kGive[] =
-      "ive them by --load-weights, or have them made by --init-missing "
+      ". Give them by --load-weights, or have them made by --init-missing "
       "normal:STD";
   if (!files.empty() && !options.model_path.empty()) {
     return absl::StrCat(
         options.model_path, ": the model's weights are in ", files,
-        ", which is not there: put it there, where the ",
-        "model names it. It holds the values of ", origins.missing.size(),
-        " parameters: ", listOf(origins.missing, 10), ". Or g", kGive);
+        ", which is missing: put it where the model names it. It holds the "
+        "values of ",
+        origins.missing.size(), " parameters: ", listOf(origins.missing, 10),
+        kGive);
   }
   return absl::StrCat("no file holds the values of ", origins.missing.size(),
                       " parameters: ", listOf(origins.missing, 10),
@@ -52,7 +53,7 @@ std::string missingText(const Origins &origins,
                           ? ""
                           : absl::StrCat(" (missing: ", files,
                                          "; put such files beside the plan)"),
-                      ". G", kGive);
+                      kGive);
 }
 
 /// Where no name of the file is one of the plan's.

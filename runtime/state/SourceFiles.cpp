@@ -43,7 +43,7 @@ absl::Status SourceFiles::checkGraph(const std::string &folder) {
       !std::filesystem::is_regular_file(model, ignored)) {
     return absl::OkStatus();
   }
-  ZG_ASSIGN_OR_RETURN(uint64_t hash, graphHash(model));
+  ZG_ASSIGN_OR_RETURN(uint64_t hash, graphHash(model, plan));
   return hash == plan.graph_hash()
              ? absl::OkStatus()
              : absl::FailedPreconditionError(absl::StrCat(

@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 import torch_files
-from onnx_bytes import (INT64, linear, message, model, node, tensor,
+from onnx_bytes import (FLOAT, INT64, linear, message, model, node, tensor,
                         value_info)
 from support import (Case, MLP, MLP_DATA, limit_file_size, main, read_tensors,
                      write_tensors)
@@ -215,6 +215,21 @@ class OneTensorForTwoInputs(BadInput):
                     # Who learns to repeat its input has no other one.
                     self.write_regression(["x"], loss(a, b))
                     self.succeeds(*self.train, "--steps", "1")
+        # A mask of integers, which the loss multiplies by too.
+        self.write("m.onnx", model(
+            [node("keep", "Cast", ["m"], ["kept"], {"to": FLOAT}),
+             node("in", "Mul", ["x", "kept"], ["masked"]),
+             node("product", "MatMul", ["masked", "w"], ["y"]),
+             node("each", "Mul", ["y", "kept"], ["each"]),
+             node("mean", "ReduceMean", ["each"], ["loss"], {"keepdims": 0})],
+            [tensor("w", [4, 4], range(16))],
+            [value_info("x", ("n", 4)), value_info("m", ("n", 4), INT64),
+             value_info("types", ("n", 4), INT64)], [value_info("loss", [])]))
+        values = struct.pack("<16q", *[1] * 16)
+        write_tensors(self.path("d"), {
+            "x": ("F32", [4, 4], struct.pack("<16f", *range(16))),
+            "m": ("I64", [4, 4], values), "types": ("I64", [4, 4], values)})
+        self.succeeds(*self.train, "--steps", "1")
         # Labels that are read; and an input that only a norm subtracts.
         self.write_regression(["x", "t"], square("y", "t"))
         self.succeeds(*self.train, "--steps", "1")
@@ -223,6 +238,12 @@ class OneTensorForTwoInputs(BadInput):
             node("minus", "Sub", ["x", "m"], ["moved"]),
             node("times", "Mul", ["moved", "y"], ["each"])])
         self.succeeds(*self.train, "--steps", "1")
+
+    def test_a_difference_of_one_value(self):
+        self.write_regression(["x"], [
+            node("minus", "Sub", ["y"], ["difference"]),
+            node("abs", "Abs", ["difference"], ["each"])])
+        self.unchanged(*self.train, parts=["node 'minus' (Sub)"])
 
     def test_a_value_that_is_compared_with_itself(self):
         self.write_regression(["x"], [
@@ -288,8 +309,9 @@ class ExternalData(BadInput):
                          "o", "--micro-batch", "2"]):
             before = self.names()
             said = self.refused(*command, lines=0, parts=[
-                "m/m.onnx: the model's weights are in m/w.bin, which is not "
-                "there: put it there", "1 parameters: w. Or give"]).stderr
+                "m/m.onnx: the model's weights are in m/w.bin, which is "
+                "missing: put it where", "1 parameters: w. Give"]).stderr
+            self.assertNotIn("note:", said)
             self.assertNotIn("plan", said)
             self.assertEqual(self.names(), before)
 

@@ -342,7 +342,7 @@ class Train(Case):
         result = self.run_program(*arguments)
         self.assertEqual(result.returncode, 1)
         self.assertIn("the model's weights are in ./model_sdpa.onnx.data, "
-                      "which is not there", result.stderr)
+                      "which is missing", result.stderr)
         self.assertIn("--init-missing", result.stderr)
         files = []
         for name, options in (("a", ["--seed", "5"]),

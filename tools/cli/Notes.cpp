@@ -58,7 +58,11 @@ void releaseNotes(size_t most, Matter least) {
   std::stable_sort(
       notes.begin(), notes.end(),
       [](const Note &a, const Note &b) { return a.first < b.first; });
-  size_t shown = std::min(most, notes.size());
+  size_t warnings =
+      std::count_if(notes.begin(), notes.end(), [](const Note &note) {
+        return note.first == Matter::Warning;
+      });
+  size_t shown = std::min(std::max(most, warnings), notes.size());
   for (size_t i = 0; i < shown; ++i) {
     bool cut = i + 1 == shown && shown < notes.size();
     print(notes[i], cut ? " (--notes has " +

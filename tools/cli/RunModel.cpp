@@ -131,10 +131,10 @@ absl::StatusOr<int> runModel(RunFlags flags) {
   ZG_ASSIGN_OR_RETURN(
       CompileResult compiled,
       compileModel(flags.compile, flags.given.data, run.plan_path));
-  releaseNotes(flags.given.notes ? SIZE_MAX : kMostNotes);
   ZG_ASSIGN_OR_RETURN(std::string bytes, serializePlan(compiled.plan));
   ZG_ASSIGN_OR_RETURN(LoadedPlan plan, parsePlan(bytes));
   ZG_ASSIGN_OR_RETURN(ForwardResult result, runForward(plan, run));
+  releaseNotes(flags.given.notes ? SIZE_MAX : kMostNotes);
   for (const plan::Output &output : plan.plan.outputs()) {
     // As in the file: of all samples, or one of each run.
     std::vector<uint64_t> shape(output.shape().begin(), output.shape().end());

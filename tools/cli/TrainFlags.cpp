@@ -315,8 +315,10 @@ absl::StatusOr<int> TrainFlags::tell(const plan::Plan &plan,
     warn(absl::StrCat("the weights that were kept are not all finite: ",
                       result.nonfinite_weight,
                       ". Do not use them: --debug-nonfinite names the first "
-                      "step and node that made a value so, and an earlier "
-                      "checkpoint may still be good"));
+                      "step and node that made a value so",
+                      options.checkpoint.empty()
+                          ? ""
+                          : ", and an earlier checkpoint may still be good"));
   }
   if (result.stopped) {
     sayStopped(result, options);

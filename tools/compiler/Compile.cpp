@@ -28,6 +28,7 @@
 #include "llvm/Support/Path.h"
 
 #include <chrono>
+#include <filesystem>
 
 namespace zerograph {
 namespace {
@@ -67,12 +68,17 @@ absl::Status checkDump(const CompileOptions &options) {
              : absl::OkStatus();
 }
 
+/// Returns when a file was last written; the earliest time if it is not there.
+std::filesystem::file_time_type timeOf(const std::string &path) {
+  std::error_code ignored; // reading the file says what is wrong
+  return std::filesystem::last_write_time(path, ignored);
+}
+
 /// Returns what a plan says besides its steps.
-absl::StatusOr<mlir::zg::PlanInfo> planInfoOf(const CompileOptions &options,
-                                              const std::string &loss,
-                                              const CompileResult &result) {
+mlir::zg::PlanInfo planInfoOf(const CompileOptions &options,
+                              const std::string &loss,
+                              const CompileResult &result) {
   mlir::zg::PlanInfo info;
-  ZG_ASSIGN_OR_RETURN(info.graph_hash, graphHash(options.model));
   info.model = llvm::sys::path::filename(options.model).str();
   info.folder = llvm::sys::path::parent_path(options.model).str();
   if (info.folder.empty()) {
@@ -91,6 +97,19 @@ absl::StatusOr<mlir::zg::PlanInfo> planInfoOf(const CompileOptions &options,
   return info;
 }
 
+/// Lets the plan know its model again. `opened`: the time of the file when the
+/// compiler began to read it.
+absl::Status writeGraphHash(const std::string &model,
+                            std::filesystem::file_time_type opened,
+                            plan::Plan &plan) {
+  ZG_ASSIGN_OR_RETURN(uint64_t hash, graphHash(model, plan));
+  plan.set_graph_hash(hash);
+  return timeOf(model) == opened
+             ? absl::OkStatus()
+             : absl::AbortedError(absl::StrCat(
+                   model, " was written while it was compiled: compile again"));
+}
+
 /// Before anybody else does: a plan that is refused is of no use.
 absl::Status provePlan(const plan::Plan &plan) {
   ZG_RETURN_IF_ERROR(validatePlan(plan)); // numbers that are too large
@@ -100,6 +119,7 @@ absl::Status provePlan(const plan::Plan &plan) {
 absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
                                         CompileOptions options) {
   ZG_RETURN_IF_ERROR(checkDump(options));
+  std::filesystem::file_time_type opened = timeOf(options.model);
   CompileResult result;
   Stopwatch watch(result);
   // One diagnostic handler for everything below: what MLIR reports becomes
@@ -128,13 +148,14 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
     return result;
   }
 
-  ZG_ASSIGN_OR_RETURN(mlir::zg::PlanInfo info,
-                      planInfoOf(options, model.loss_output, result));
-  auto plan = mlir::zg::writePlan(module, *target.code, *target.helper, info);
+  auto plan =
+      mlir::zg::writePlan(module, *target.code, *target.helper,
+                          planInfoOf(options, model.loss_output, result));
   if (mlir::failed(plan)) {
     return diagnostics.status("while generating code");
   }
   result.plan = std::move(*plan);
+  ZG_RETURN_IF_ERROR(writeGraphHash(options.model, opened, result.plan));
   ZG_RETURN_IF_ERROR(checkPlan(options, result));
   watch.lap("codegen");
   ZG_RETURN_IF_ERROR(provePlan(result.plan));

@@ -52,7 +52,7 @@ struct CompileResult {
   std::vector<ExtraWeight> extra_weights;
   std::vector<std::string> warnings;
   std::vector<std::string> notes;   ///< worth knowing, nothing is wrong
-  std::vector<std::string> remarks; ///< as it should be; any note comes first
+  std::vector<std::string> remarks; ///< nothing to do about it
   /// Parameter -> whether it was chosen to be trained, and why.
   std::map<std::string, std::pair<bool, std::string>> decisions;
   /// Phase -> seconds, in order.

@@ -27,8 +27,8 @@ inline Duration lateness(Duration deadline) {
                             2 * beatInterval(deadline));
 }
 
-/// In which who listens on one of several ports answers, if it is rank 0. One
-/// that is starved or stopped for longer is taken for a stranger, and a
+/// Returns how long a rank waits for an answer on one of several ports. A rank
+/// 0 that is starved or stopped for longer is taken for a stranger, and a
 /// stranger that says nothing keeps a rank from the next port for so long.
 inline Duration answer(Duration deadline) {
   return std::max<Duration>(std::chrono::seconds(10), deadline / 10);

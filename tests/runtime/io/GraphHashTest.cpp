@@ -4,65 +4,107 @@
 
 #include "gtest/gtest.h"
 
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <unistd.h>
 
 using namespace zerograph;
 
 namespace {
 
-class GraphHashTest : public ::testing::Test {
-protected:
-  GraphHashTest() {
-    std::ifstream stream(ZEROGRAPH_MODELS "/mlp-digits/model.onnx",
-                         std::ios::binary);
-    model.assign(std::istreambuf_iterator<char>(stream), {});
-  }
+/// Returns a field of a message: a number, or bytes.
+std::string field(int number, int value) {
+  return {char(number << 3), char(value)};
+}
+std::string field(int number, const std::string &bytes) {
+  std::string tag = number < 16 ? std::string{char(number << 3 | 2)}
+                                : std::string{char((number << 3 | 2) | 0x80),
+                                              char(number >> 4)};
+  return tag + char(bytes.size()) + bytes;
+}
 
-  absl::StatusOr<uint64_t> hashOf(const std::string &bytes) {
-    std::string path = ::testing::TempDir() + "/graph_hash_test.onnx";
-    std::ofstream(path, std::ios::binary) << bytes;
-    return graphHash(path);
-  }
+/// Each part of a small model, so that tests can change one.
+struct Model {
+  std::string op = "Relu", attribute = "axis", node_name = "n", comment = "c";
+  int attribute_value = 1, opset = 17, then_value = 3;
+  std::string weight = "abcd", constant = "efgh", listed = "ijkl";
+  std::string shape = field(1, "x"), external = "0";
 
-  /// Writes `text` over the first place that has `old`, of the same length.
-  std::string with(const std::string &old, const std::string &text) {
-    std::string changed = model;
-    size_t at = changed.find(old);
-    EXPECT_NE(at, std::string::npos) << old;
-    EXPECT_EQ(old.size(), text.size());
-    return changed.replace(at, text.size(), text);
+  std::string bytes() const {
+    std::string then =
+        field(1, field(4, "If") + field(5, field(3, then_value)));
+    std::string node =
+        field(1, "x") + field(2, "y") + field(3, node_name) + field(4, op) +
+        field(5, field(1, attribute) + field(3, attribute_value) +
+                     field(13, comment)) +
+        field(5, field(6, then)) + field(6, comment);
+    auto tensor = [&](const std::string &name, const std::string &values) {
+      return field(5, field(1, 1) + field(2, 1) + field(8, name) + values);
+    };
+    std::string graph =
+        field(1, node) + tensor("w", field(9, weight)) +
+        tensor("c", field(9, constant)) +
+        field(5, field(1, 1) + field(4, listed) + field(8, "w")) +
+        tensor("w", field(13, field(1, "offset") + field(2, external))) +
+        field(11, shape + field(3, comment));
+    return field(7, graph) + field(8, field(2, opset));
   }
-
-  std::string model;
 };
 
-TEST_F(GraphHashTest, OfAnotherOperatorIsAnother) {
-  EXPECT_NE(*hashOf(model), *hashOf(with("Relu", "Tanh")));
+class GraphHashTest : public ::testing::Test {
+protected:
+  GraphHashTest()
+      : folder(::testing::TempDir() + "/graph_hash_" +
+               std::to_string(getpid())) {
+    std::filesystem::create_directories(folder);
+    plan.add_units()->add_parameters()->set_name("w");
+  }
+  ~GraphHashTest() override { std::filesystem::remove_all(folder); }
+
+  absl::StatusOr<uint64_t> hashOf(const std::string &bytes) {
+    std::string path = folder + "/model.onnx";
+    std::ofstream(path, std::ios::binary) << bytes;
+    return graphHash(path, plan);
+  }
+  uint64_t hashOf(const Model &model) { return hashOf(model.bytes()).value(); }
+
+  std::string folder;
+  plan::Plan plan;
+  const uint64_t own = hashOf(Model());
+};
+
+TEST_F(GraphHashTest, OfWhatThePlanHasIsAnotherWhenItChanges) {
+  EXPECT_NE(own, hashOf(Model{.op = "Tanh"}));
+  EXPECT_NE(own, hashOf(Model{.attribute = "bias"}));
+  EXPECT_NE(own, hashOf(Model{.attribute_value = 2}));
+  EXPECT_NE(own, hashOf(Model{.opset = 18}));
+  EXPECT_NE(own, hashOf(Model{.then_value = 4}));
+  EXPECT_NE(own, hashOf(Model{.constant = "efgH"}));
+  EXPECT_NE(own, hashOf(Model{.listed = "ijkL"})); // copied beside the plan
+  EXPECT_NE(own, hashOf(Model{.shape = field(1, "z")}));
+  EXPECT_NE(own, hashOf(Model{.external = "8"}));
 }
 
-TEST_F(GraphHashTest, OfOtherWeightsIsTheSame) {
-  std::string trained = model;
-  trained[trained.size() / 2] ^= 1; // amid the first layer's weights
-  EXPECT_EQ(*hashOf(model), *hashOf(trained));
-}
-
-TEST_F(GraphHashTest, OfOtherSourceLinesIsTheSame) {
-  EXPECT_EQ(*hashOf(model), *hashOf(with("fixture_models", "Fixture_models")));
+TEST_F(GraphHashTest, OfOtherWeightsAndCommentsIsTheSame) {
+  EXPECT_EQ(own, hashOf(Model{.weight = "abcD"}));
+  EXPECT_EQ(own, hashOf(Model{.node_name = "m", .comment = "d"}));
 }
 
 TEST_F(GraphHashTest, ATruncatedFileIsAnErrorOrHasAnother) {
-  uint64_t whole = *hashOf(model);
-  for (size_t bytes = 0; bytes < model.size(); bytes += 101) {
-    absl::StatusOr<uint64_t> hash = hashOf(model.substr(0, bytes));
-    EXPECT_TRUE(!hash.ok() || *hash != whole) << bytes;
+  std::string whole = Model().bytes();
+  for (size_t bytes = 0; bytes < whole.size(); ++bytes) {
+    absl::StatusOr<uint64_t> hash = hashOf(whole.substr(0, bytes));
+    EXPECT_TRUE(!hash.ok() || *hash != own) << bytes;
   }
 }
 
 TEST_F(GraphHashTest, AMissingFileIsAnErrorThatNamesIt) {
-  EXPECT_NE(graphHash("/nonexistent.onnx").status().message().find(
-                "/nonexistent.onnx"),
+  EXPECT_NE(graphHash("/nonexistent.onnx", plan)
+                .status()
+                .message()
+                .find("/nonexistent.onnx"),
             std::string::npos);
 }
 
