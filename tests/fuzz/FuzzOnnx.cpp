@@ -9,6 +9,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "onnx/onnx_pb.h"
+#include "runtime/io/GraphHash.h"
 
 #include <string>
 
@@ -21,6 +22,7 @@ ZG_FUZZ_MESSAGES(onnx::ModelProto)
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   google::protobuf::LogSilencer silencer;
   fuzz::MemoryFile file(data, size);
+  requireReason(graphHash(file.path(), {}).status());
   auto inputs = frontend::readInputs(file.path());
   if (!inputs.ok()) {
     requireReason(inputs.status());
