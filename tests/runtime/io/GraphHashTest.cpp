@@ -60,6 +60,7 @@ protected:
                std::to_string(getpid())) {
     std::filesystem::create_directories(folder);
     plan.add_units()->add_parameters()->set_name("w");
+    own = hashOf(Model());
   }
   ~GraphHashTest() override { std::filesystem::remove_all(folder); }
 
@@ -72,7 +73,7 @@ protected:
 
   std::string folder;
   plan::Plan plan;
-  const uint64_t own = hashOf(Model());
+  uint64_t own; ///< of `Model()`
 };
 
 TEST_F(GraphHashTest, OfWhatThePlanHasIsAnotherWhenItChanges) {
