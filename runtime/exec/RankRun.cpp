@@ -159,8 +159,7 @@ void RankRun::warnOfLoss(const StepRecord &record) {
                               " step ", record.step + 1, " is ",
                               std::isnan(loss) ? "NaN" : "infinite",
                               "; the run goes on. --debug-nonfinite names the "
-                              "node that made it so (and counts steps from "
-                              "0)"));
+                              "node that made it so"));
   }
 }
 
