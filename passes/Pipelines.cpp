@@ -136,12 +136,10 @@ void buildKernels(OpPassManager &passes, const TargetInfo &target) {
 
 void buildSchedule(OpPassManager &passes, const TargetInfo &target) {
   passes.addPass(sched::createLowerToSched(target));
-  passes.addPass(sched::createVerifySched({/*ordered=*/false}));
   // Correct first, then the same with fewer waits.
   passes.addPass(sched::createPlaceEvents());
   passes.addPass(sched::createThrottle());
   passes.addPass(sched::createElideWaits());
-  passes.addPass(sched::createVerifySched());
 }
 
 void buildMemory(OpPassManager &passes) {
@@ -149,7 +147,6 @@ void buildMemory(OpPassManager &passes) {
   // Only the awaits that the packed program needs.
   passes.addPass(sched::createPlaceEvents());
   passes.addPass(sched::createElideWaits());
-  passes.addPass(sched::createVerifySched());
 }
 
 } // namespace

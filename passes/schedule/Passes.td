@@ -103,26 +103,4 @@ def ElideWaits : Pass<"sched-elide-waits", "::mlir::ModuleOp"> {
   ];
 }
 
-def VerifySched : Pass<"sched-verify", "::mlir::ModuleOp"> {
-  let summary = "Checks that steps do not race and slices do not clash.";
-  let description = [{
-    - Every two steps of which one writes bytes the other touches are ordered:
-      by stream order, awaits or the order of collectives. Once slices have
-      offsets, bytes are those of the arena.
-    - Once slices have offsets: all of them have, aligned and within the arena;
-      no slice overlaps a carried one; bytes are used for one slice at a time.
-    - What is read of a slice that is not carried was written before.
-    - Collectives are numbered from 0 in issue order.
-
-    With `ordered=false` order between streams is not asked for: what can be
-    checked before `sched-place-events`.
-
-    bitwise: changes nothing.
-  }];
-  let options = [
-    Option<"ordered", "ordered", "bool", "true",
-           "Whether awaits have been placed">
-  ];
-}
-
 #endif // ZEROGRAPH_SCHEDULE_PASSES

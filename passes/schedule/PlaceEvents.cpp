@@ -106,7 +106,7 @@ struct PlaceEvents : impl::PlaceEventsBase<PlaceEvents> {
           for (SliceOp before : predecessors.lookup(step.getSlices()[i])) {
             auto earlier = history.find(before);
             if (earlier == history.end()) {
-              continue; // not used yet: sched-verify says so
+              continue; // not used yet: the plan is refused
             }
             for (Step last : earlier->second.lastOn) {
               if (last) {

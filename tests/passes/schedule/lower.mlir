@@ -1,4 +1,4 @@
-// RUN: zerograph-opt %s --split-input-file --sched-lower --sched-verify=ordered=false | FileCheck %s
+// RUN: zerograph-opt %s --split-input-file --sched-lower | FileCheck %s
 
 // Optimizer states are updated where they are kept, as a kernel that reads
 // element by element allows; the gradient is packed where it is computed, its
