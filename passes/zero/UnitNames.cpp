@@ -4,7 +4,8 @@
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/GlobPattern.h"
+
+#include <fnmatch.h>
 
 using namespace mlir;
 using namespace mlir::zg;
@@ -42,13 +43,13 @@ void nameByModule(std::vector<Candidate> &candidates) {
   }
 }
 
-/// Longest beginning of `name` that the pattern matches; empty for none.
-StringRef matchedPrefix(const llvm::GlobPattern &pattern, StringRef name) {
-  // Shortest first, so that "h.*." does not swallow the whole name; a match
-  // must end where a component does.
+/// Returns the shortest beginning of `name`, of whole components, that the
+/// pattern matches; empty for none. So "h.*" does not match the whole name.
+StringRef matchedPrefix(const std::string &pattern, StringRef name) {
   for (size_t end = 1; end <= name.size(); ++end) {
     bool boundary = end == name.size() || name[end] == '.';
-    if (boundary && pattern.match(name.take_front(end))) {
+    if (boundary &&
+        fnmatch(pattern.c_str(), name.take_front(end).str().c_str(), 0) == 0) {
       return name.take_front(end);
     }
   }
@@ -138,13 +139,9 @@ void mlir::zg::zero::nameUnits(std::vector<Candidate> &candidates,
     nameByModule(candidates);
   } else if (grouping.getAsInteger(10, bytes)) {
     bytes = kConsecutiveBytes;
-    if (auto pattern = llvm::GlobPattern::create(grouping)) {
-      for (Candidate &candidate : candidates) {
-        candidate.unit = matchedPrefix(*pattern, candidate.name()).str();
-        candidate.reason = "matches '" + grouping.str() + "'";
-      }
-    } else {
-      llvm::consumeError(pattern.takeError());
+    for (Candidate &candidate : candidates) {
+      candidate.unit = matchedPrefix(grouping.str(), candidate.name()).str();
+      candidate.reason = "matches '" + grouping.str() + "'";
     }
   }
   separateLocal(candidates);
