@@ -14,7 +14,7 @@ namespace mlir::zg::zero {
 
 namespace {
 
-/// What PyTorch adds to the norm before it divides by it.
+/// The number that PyTorch adds to the norm before it divides by it.
 constexpr double kEpsilon = 1e-6;
 
 //===----------------------------------------------------------------------===//
@@ -61,7 +61,7 @@ struct ClipNorm : impl::ClipNormBase<ClipNorm> {
            << nn::kMostSquares;
   }
 
-  /// This rank's shards of the sums of gradients.
+  /// Returns this rank's shards of the sums of gradients.
   SmallVector<Value> gradientsOf(Program &update, const UnitStates &states) {
     SmallVector<Value> gradients;
     for (auto reduce : update.body().getOps<ReduceScatterOp>()) {
@@ -88,7 +88,7 @@ struct ClipNorm : impl::ClipNormBase<ClipNorm> {
     }
     auto role = builder.getStringAttr(kNormRole);
     nn::NNBuilder b(builder, NameLoc::get(role, update.location()));
-    // Before it is read here; of f64, as it is.
+    // Widens the scale before it is read here; an f64 stays as it is.
     auto readers = llvm::map_to_vector(scale.getUses(),
                                        [](OpOperand &use) { return &use; });
     Value wide = b.convert(scale, builder.getF64Type());
@@ -103,7 +103,7 @@ struct ClipNorm : impl::ClipNormBase<ClipNorm> {
                                        /*sharded=*/false));
   }
 
-  /// What the mean gradient is multiplied by; 0: nothing is updated.
+  /// Returns the factor of the mean gradient; 0: nothing is updated.
   Value factorOf(nn::NNBuilder &b, Value norm) {
     Value one = b.splat(norm, 1), factor = one;
     if (clip_norm > 0) {
@@ -119,7 +119,7 @@ struct ClipNorm : impl::ClipNormBase<ClipNorm> {
     return factor;
   }
 
-  /// Of the sums of gradients, of all ranks.
+  /// Returns the sum of squares of the gradients' sums, of all ranks.
   Value sumSquares(nn::NNBuilder &b, ValueRange gradients) {
     Type wide = b.builder.getF64Type();
     auto limbs = RankedTensorType::get({nn::kLimbs + 1}, wide);

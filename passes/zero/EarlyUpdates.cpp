@@ -15,14 +15,14 @@ namespace mlir::zg::zero {
 
 namespace {
 
-/// Whether the result is the operand's bytes, or a part of them, or read from
-/// the file; that can be at any time.
+/// Returns whether the result is the operand's bytes, or a part of them, or is
+/// read from the file, which can be at any time.
 bool isPart(Operation *op) {
   return nn::isView(op) || isa<ViewOp, ShardOp, ReadOp>(op);
 }
 
-/// Where an op will stand: behind how many ops that stay, and as which of those
-/// that are moved there.
+/// The place of an op: how many ops that stay come before it, and its number
+/// among those that are moved there.
 using Place = std::pair<unsigned, unsigned>;
 
 int64_t bytesOf(ReduceScatterOp reduce) {
@@ -30,9 +30,9 @@ int64_t bytesOf(ReduceScatterOp reduce) {
   return type.getNumElements() * type.getElementTypeBitWidth() / 8;
 }
 
-/// By unit: a later reduction, at whose place the unit's own have had time to
-/// end. Backward does work as it makes gradients: from the unit to there it
-/// makes as many as the unit has, if there are so many.
+/// Returns, by unit, a later reduction, at whose place the unit's own have had
+/// time to end. Backward does work as it makes gradients: from the unit to
+/// there it makes as many as the unit has, if there are so many.
 DenseMap<int64_t, Operation *> overlapped(Block &block) {
   struct Unit {
     int64_t bytes = 0;
@@ -57,7 +57,7 @@ DenseMap<int64_t, Operation *> overlapped(Block &block) {
   return result;
 }
 
-/// Decides for all ops where they will stand, and moves them then.
+/// Decides where all ops will stand, and then moves them.
 class Updates {
 public:
   explicit Updates(nn::ProgramOp program)
@@ -117,15 +117,16 @@ private:
     }
   }
 
-  /// What reads an argument: all of it or any part, and a rank's own shard of
-  /// each segment, which no other segment's update writes.
+  /// The ops that read an argument: all of it or any part, and a rank's own
+  /// shard of each segment, which no other segment's update writes.
   struct Readers {
     SmallVector<Operation *> whole;
     DenseMap<int64_t, SmallVector<Operation *>> shards;
   };
 
-  /// Whether a result of the op becomes a state, itself, fetched, gathered or
-  /// written to the file. Collects those that the program has, and may read.
+  /// Returns whether a result of the op becomes a state, itself, fetched,
+  /// gathered or written to the file. Collects the arguments that have
+  /// these states, which the program may read.
   bool collectReplaced(Operation *op,
                        SmallVectorImpl<BlockArgument> &replaced) {
     bool any = false;
@@ -149,7 +150,7 @@ private:
     Place place = {0, 0};
     SmallVector<int64_t> segments;
     for (Value operand : op->getOperands()) {
-      // What came down goes to the file at once: nothing waits for that.
+      // Data that came down goes to the file at once: nothing waits for that.
       Operation *down =
           isa<WriteOp>(op) ? operand.getDefiningOp<OffloadOp>() : OffloadOp();
       place = std::max(place, down ? places[down] : whenReady(operand));
@@ -169,8 +170,9 @@ private:
     }
   }
 
-  /// With the parts that the op reads in front of it, and what it gives to the
-  /// file behind it, so that buffers are free for the next update.
+  /// Puts an op after op `index`, with the parts that it reads before it, and
+  /// the writes of what it gives to the file after it, so that buffers are free
+  /// for the next update.
   void put(Operation *op, unsigned index) {
     for (Value operand : op->getOperands()) {
       Operation *part = operand.getDefiningOp();
@@ -187,8 +189,8 @@ private:
     }
   }
 
-  /// The place behind which a value is there, without waiting for what runs
-  /// beside backward. Parts are made where they are read.
+  /// Returns the place after which a value is there, without waiting for what
+  /// runs beside backward. Parts are made where they are read.
   Place whenReady(Value value) {
     Operation *op = value.getDefiningOp();
     if (!op || nn::isLiteral(op)) {
@@ -207,7 +209,7 @@ private:
     if (auto fetch = dyn_cast<FetchOp>(op)) {
       return std::max(place, whenFetched(fetch));
     }
-    // In stage 0 the sums of other ranks are gathered behind the reduction.
+    // In stage 0 the sums of other ranks are gathered after the reduction.
     auto gather = dyn_cast<AllGatherOp>(op);
     Value shard = gather ? gather.getShards().back() : Value();
     return shard && shard.getDefiningOp<ReduceScatterOp>()
@@ -215,8 +217,9 @@ private:
                : place;
   }
 
-  /// The host, which begins when the gradients have come, has time for its
-  /// update while as many are reduced again: reductions do not wait for it.
+  /// Returns the place at which the host has had time for its update. It begins
+  /// when the gradients have come, and has time while as many are reduced
+  /// again: reductions do not wait for it.
   Place whenFetched(FetchOp fetch) {
     auto reduce = dyn_cast_or_null<ReduceScatterOp>(
         fetch.getUnit() ? overlap.lookup(*fetch.getUnit()) : nullptr);
@@ -264,7 +267,7 @@ private:
   DenseSet<Operation *> settled; ///< writes that went with an update
   SmallVector<Operation *> order;
   DenseMap<Operation *, Place> places;
-  std::vector<SmallVector<Operation *>> moved; ///< behind order[i - 1]
+  std::vector<SmallVector<Operation *>> moved; ///< after order[i - 1]
 };
 
 //===----------------------------------------------------------------------===//

@@ -45,12 +45,12 @@ struct Evaluate : impl::EvaluateBase<Evaluate> {
       }
       insertGathers(program, *states);
     }
-    // Behind the programs that train.
+    // The program comes after those that train.
     function->moveBefore(layoutOf(module));
   }
 
   /// Adds the micro-batch's loss and its count, times its weight, to those of
-  /// all ranks. Of f64: there may be many.
+  /// all ranks, in f64: there may be many.
   void addTotals(Program &program) {
     unsigned known = program.function().getNumResults();
     for (unsigned i = 0; i < known; ++i) {
@@ -109,7 +109,7 @@ struct Evaluate : impl::EvaluateBase<Evaluate> {
     return eraseParameters(program);
   }
 
-  /// All are views by now.
+  /// Erases the parameters, which all are views by now.
   LogicalResult eraseParameters(Program &program) {
     nn::ProgramOp function = program.function();
     for (BlockArgument argument : function.getArguments()) {

@@ -52,8 +52,9 @@ private:
     return state && spaceOf(state, unitsOf(getOperation())) == Space::nvme;
   }
 
-  /// Anew for each use on the device and for a norm, on which all updates wait,
-  /// so that memory has it no longer than that takes; and once for the update.
+  /// Reads the state anew for each use on the device and for a norm, on which
+  /// all updates wait, so that memory has it no longer than that takes; and
+  /// once for the update.
   void readBeforeUses(BlockArgument argument, StateAttr state) {
     Operation *update = nullptr; // its first op
     for (OpOperand &use : llvm::make_early_inc_range(argument.getUses())) {

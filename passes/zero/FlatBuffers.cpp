@@ -24,7 +24,7 @@ void mlir::zg::zero::declareUnits(ModuleOp module, ArrayRef<Unit> units,
                         groups.attributes(module.getContext()));
 }
 
-/// The buffer holds what the parameter's readers round it to.
+/// Views a buffer that holds what the parameter's readers round it to.
 static void viewRoundings(BlockArgument parameter, PlacementAttr place,
                           Value flat, Location location) {
   for (Operation *rounding : llvm::make_early_inc_range(parameter.getUsers())) {

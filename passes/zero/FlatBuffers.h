@@ -20,8 +20,9 @@ void declareUnits(ModuleOp module, ArrayRef<Unit> units,
 void viewParameter(Program &program, BlockArgument parameter,
                    PlacementAttr place, Value flat);
 /// Makes the parameters of `program` views of their unit's whole buffer, a view
-/// for each op that reads one, right before it; of a buffer of 16 bits, in
-/// place of the op that rounds the parameter. The module declares the units.
+/// for each op that reads one, right before it; where the buffer has 16 bits,
+/// the view takes the place of the op that rounds the parameter. The module
+/// declares the units.
 void viewParameters(Program &program, ArrayRef<Unit> units,
                     const UnitStates &states);
 

@@ -12,7 +12,7 @@ namespace mlir::zg::zero {
 
 namespace {
 
-/// State -> value that the program's end leaves in it.
+/// Returns, by state, the value that the program's end leaves in it.
 DenseMap<Attribute, Value> updatesOf(nn::ProgramOp program) {
   DenseMap<Attribute, Value> updates;
   for (auto [index, value] :
@@ -54,7 +54,7 @@ struct FuseStep : impl::FuseStepBase<FuseStep> {
     micro.setName(kStepProgram);
   }
 
-  /// States that a micro-batch adds to and the update leaves zero.
+  /// Finds the states that a micro-batch adds to and the update leaves zero.
   void findSums(nn::ProgramOp micro, nn::ProgramOp update) {
     DenseMap<Attribute, Value> carried = updatesOf(micro);
     for (auto [state, value] : updatesOf(update)) {
@@ -64,7 +64,7 @@ struct FuseStep : impl::FuseStepBase<FuseStep> {
     }
   }
 
-  /// Puts the update's ops behind those of the micro-batch, whose new states it
+  /// Puts the update's ops after those of the micro-batch, whose new states it
   /// reads.
   void append(Program &step, nn::ProgramOp update) {
     IRMapping mapping;
@@ -82,7 +82,8 @@ struct FuseStep : impl::FuseStepBase<FuseStep> {
     for (Operation &op : update.front().without_terminator()) {
       builder.clone(op, mapping);
     }
-    // What the update leaves in a state counts, but zeros nobody needs.
+    // The value that the update leaves in a state counts, but nobody needs
+    // zeros.
     DenseMap<Attribute, Value> last = updatesOf(update);
     step.eraseResults([&](unsigned i) {
       Attribute state = step.function().getResultAttr(i, kUpdatesAttr);
@@ -102,7 +103,7 @@ struct FuseStep : impl::FuseStepBase<FuseStep> {
     }
   }
 
-  /// A sum of one micro-batch has nothing to add to.
+  /// Drops the accumulators: a sum of one micro-batch has nothing to add to.
   LogicalResult beginAtZero(Program &step) {
     nn::ProgramOp function = step.function();
     auto isSum = [&](BlockArgument argument) {

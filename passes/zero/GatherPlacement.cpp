@@ -17,16 +17,16 @@ Stay stayOf(const Gather &gather, int64_t loss) {
                                : Stay::kept;
 }
 
-/// What changes the shape or type of a parameter for its one user reads the
-/// parameter where the user does.
+/// Returns whether the op changes the shape or type of a parameter for its one
+/// user: then the parameter is read where that user stands.
 bool isForOneUser(Operation *op) {
   return nn::recastsParameter(op) && op->hasOneUse();
 }
 
-/// What an op reads of one sharded unit.
+/// The views through which an op reads one sharded unit.
 struct Use {
   int64_t unit;
-  /// Position of the first of the views.
+  /// The position of the first of the views.
   int64_t first;
   SmallVector<ViewOp, 1> views;
 };
@@ -95,8 +95,9 @@ SmallVector<Use> GatherPlacer::usesOf(Operation &op) {
   return uses;
 }
 
-/// Walking the program, a visit of a block of parameters goes on while each op
-/// that uses any uses one of the block. A unit has one stay in a visit.
+/// Walks the program: a visit of a block of parameters goes on while each op
+/// that uses any parameters uses one of the block. A unit has one stay in a
+/// visit.
 std::vector<Gather> GatherPlacer::run() {
   Operation *terminator = program.front().getTerminator();
   int64_t loss = positions.lookup(terminator->getOperand(0).getDefiningOp());

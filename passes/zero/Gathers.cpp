@@ -11,7 +11,7 @@ namespace mlir::zg::zero {
 
 namespace {
 
-/// The unit whose whole parameters the argument is; -1 for none.
+/// Returns the unit whose whole parameters the argument is; -1 for none.
 int64_t unitOfState(BlockArgument argument) {
   auto function = cast<nn::ProgramOp>(argument.getOwner()->getParentOp());
   auto state =

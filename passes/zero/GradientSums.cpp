@@ -46,7 +46,7 @@ void GradientSums::clear(int64_t unit) {
   }
 }
 
-/// The next step's sum begins at +0.0.
+/// Begins the next step's sum at +0.0.
 void GradientSums::clear(int64_t unit, StateAttr state, RankedTensorType type) {
   Value zero = builder.create<nn::ConstantOp>(
       states.location(unit, program.location()), type,

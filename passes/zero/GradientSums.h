@@ -15,11 +15,11 @@ public:
   GradientSums(Program &program, const UnitStates &states)
       : program(program), states(states), builder(program.terminator()) {}
 
-  /// This rank's shards of the sum of all ranks' gradients, as micro-batches
-  /// left them.
+  /// Returns this rank's shards of the sum of all ranks' gradients, as
+  /// micro-batches left them.
   SmallVector<Value> carried(int64_t unit);
-  /// The same, of what each rank has added up, which is sent as `precision`: of
-  /// a unit that reduces last.
+  /// Reduces the whole gradients that each rank has added up, sent as
+  /// `precision`, and returns this rank's shards. The unit reduces last.
   SmallVector<Value> reduce(int64_t unit, StringRef precision);
   void clear(int64_t unit);
 

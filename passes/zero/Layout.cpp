@@ -12,9 +12,9 @@ namespace mlir::zg::zero {
 
 namespace {
 
-/// A gradient may be another parameter: that of w1 in sum(w1 * w2) is w2. Gives
-/// it an op that reads it, so that it is viewed, and gathered, like any other
-/// use.
+/// Gives a returned argument an op that reads it, so that it is viewed, and
+/// gathered, like any other use. A gradient may be another parameter: that of
+/// w1 in sum(w1 * w2) is w2.
 void useReturnedArguments(nn::ProgramOp micro) {
   Operation *terminator = micro.front().getTerminator();
   OpBuilder builder(terminator);
@@ -86,7 +86,8 @@ struct Layout : impl::LayoutBase<Layout> {
         }
       }
     }
-    DenseMap<Operation *, Operation *> behind; // what stands after an op
+    // the last op that was put after each
+    DenseMap<Operation *, Operation *> behind;
     Builder builder(&getContext());
     for (int64_t unit = 0; unit < states.size(); ++unit) {
       ParamUnitAttr attribute = states[unit];
@@ -103,8 +104,8 @@ struct Layout : impl::LayoutBase<Layout> {
     });
   }
 
-  /// Of the type that the micro-batch makes them of; of gradients that it
-  /// reduces, that in which they are sent.
+  /// Returns the type that the micro-batch makes them in; for gradients that it
+  /// reduces, the one in which they are sent.
   RankedTensorType packedType(const UnitStates &states, int64_t unit) {
     if (!states[unit].getTrainable()) {
       return states.wholeType(unit, kParamRole);
@@ -113,7 +114,7 @@ struct Layout : impl::LayoutBase<Layout> {
                                     : states.sentType(unit, reduce_precision);
   }
 
-  /// Right behind the last of its operands to be made.
+  /// Packs right after the last of the operands to be made.
   Value pack(Program &program, const UnitStates &states, int64_t unit,
              const llvm::StringMap<Value> &made,
              DenseMap<Operation *, Operation *> &behind) {

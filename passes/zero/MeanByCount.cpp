@@ -42,7 +42,8 @@ struct MeanByCount : impl::MeanByCountBase<MeanByCount> {
     return scalar.getName() == nn::kLossScaleScalar;
   }
 
-  /// What the program leaves in the state; null where it does not write it.
+  /// Returns what the program leaves in the state; null where it does not write
+  /// it.
   static Value sumIn(nn::ProgramOp program, StateAttr state) {
     for (unsigned i = 0; i < program.getNumResults(); ++i) {
       if (program.getResultAttr(i, kUpdatesAttr) == state) {

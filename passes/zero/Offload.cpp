@@ -13,8 +13,8 @@ namespace mlir::zg::zero {
 
 namespace {
 
-/// What the host computes of a program: what is made of its memory, and what is
-/// made for that alone.
+/// The ops of a program that the host computes: those that work on its memory,
+/// and those whose results only these use.
 class HostOps {
 public:
   explicit HostOps(nn::ProgramOp program) : sides(program) {
@@ -30,7 +30,7 @@ public:
   bool contains(Operation *op) const {
     return sides.onHost(op) || wanted.contains(op);
   }
-  /// Whether the value lies in the host's memory.
+  /// Returns whether the value lies in the host's memory.
   bool has(Value value) const {
     Operation *op = value.getDefiningOp();
     return op ? contains(op) || isa<OffloadOp, ReadOp>(op)
@@ -105,9 +105,10 @@ private:
     return down[value] = result;
   }
 
-  /// The one operand, no larger, that an elementwise op makes the value of:
-  /// then that goes down, and both sides make what they need of it. So a
-  /// gradient stays one, also where it is widened. Null where there is none.
+  /// Returns the one operand, no larger, that an elementwise op makes the value
+  /// of: then that goes down, and both sides make what they need of it. So a
+  /// gradient stays one, also where it is widened. Returns null where there is
+  /// none.
   OpOperand *madeAgainFrom(Value value) {
     Operation *op = value.getDefiningOp();
     if (!op || !mayBeOnHost(op) || !nn::isElementwise(op)) {
@@ -131,7 +132,8 @@ private:
     Value value = operand.get();
     Operation *user = operand.getOwner();
     Part part = partOf(operand);
-    // What the host keeps is brought for each use, and what it has made, once.
+    // A state that the host keeps is brought for each use, and a value that it
+    // has made, once.
     OpBuilder builder(user);
     std::string reason = reasonUp(user, part);
     if (isa<BlockArgument>(value)) {
@@ -162,7 +164,7 @@ private:
         builder.getStringAttr(reason));
   }
 
-  /// Why what is part of a unit, or none, goes down.
+  /// Says why what is part of a unit, or none, goes down.
   std::string reasonDown(Operation *user, Part part) const {
     if (part.unit < 0) {
       return "for updates on the host";
@@ -173,7 +175,7 @@ private:
                : "gradients of " + name + ", for the update on the host";
   }
 
-  /// Why it comes up.
+  /// Says why it comes up.
   std::string reasonUp(Operation *user, Part part) const {
     if (isa<ReduceScatterOp>(user)) {
       return "sum of gradients of " + states.name(part.unit).str();
@@ -186,7 +188,8 @@ private:
                : "updated parameters of " + states.name(part.unit).str();
   }
 
-  /// Of gradients: those that a rank has reduced, packed or carried.
+  /// Returns the part that gradients are which a rank has reduced, packed or
+  /// carried.
   Part partOf(Value value) {
     if (auto reduce = value.getDefiningOp<ReduceScatterOp>()) {
       return {int64_t(reduce.getUnit()), int64_t(reduce.getSegment())};
@@ -204,7 +207,8 @@ private:
     return state ? Part{state.getUnit(), state.getSegment()} : Part();
   }
 
-  /// Of parameters, and sums of gradients: as who takes them says.
+  /// Returns the part that parameters or sums of gradients are, as the op that
+  /// takes them says.
   Part partOf(OpOperand &operand) {
     Operation *user = operand.getOwner();
     if (auto reduce = dyn_cast<ReduceScatterOp>(user)) {
@@ -222,10 +226,10 @@ private:
 
   nn::ProgramOp program;
   const UnitStates &states;
-  /// Each side makes what it reads of them (zero-split-sides).
+  /// The literals; each side makes what it reads of them (zero-split-sides).
   const nn::LiteralValues literals;
   HostOps host;
-  DenseMap<Value, Value> down, up; ///< what was moved: its other name
+  DenseMap<Value, Value> down, up; ///< a moved value's other name
 };
 
 //===----------------------------------------------------------------------===//

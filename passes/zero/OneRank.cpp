@@ -43,7 +43,8 @@ struct OneRank : impl::OneRankBase<OneRank> {
     }
   }
 
-  /// A rank's shard is everything, and the sum over ranks its own.
+  /// Replaces a collective: a rank's shard is everything, and the sum over
+  /// ranks its own.
   void remove(Operation *op) {
     Value same;
     if (auto reduce = dyn_cast<ReduceScatterOp>(op)) {
@@ -63,9 +64,9 @@ struct OneRank : impl::OneRankBase<OneRank> {
     op->erase();
   }
 
-  /// What the rank has: parameters brought to the device, where the host or the
-  /// file keeps them. Gradients stay: who updates takes them from where they
-  /// are.
+  /// Returns what the rank has: parameters are brought to the device where the
+  /// host or the file keeps them. Gradients stay: whoever updates takes them
+  /// from where they are.
   Value gathered(AllGatherOp gather) {
     Value shard = gather.getShards().front();
     auto argument = dyn_cast<BlockArgument>(shard);
@@ -84,8 +85,8 @@ struct OneRank : impl::OneRankBase<OneRank> {
         gather.getReasonAttr());
   }
 
-  /// The fold of one rank: from +0.0 where there is nothing to add to, so that
-  /// a gradient of -0.0 is +0.0 for any number of ranks.
+  /// Folds as one rank does: from +0.0 where there is nothing to add to, so
+  /// that a gradient of -0.0 is +0.0 for any number of ranks.
   Value add(Operation *op, Value accumulator, Value value) {
     OpBuilder builder(op);
     nn::NNBuilder b(builder, op->getLoc());
@@ -94,7 +95,7 @@ struct OneRank : impl::OneRankBase<OneRank> {
     return b.add(accumulator ? accumulator : b.splat(value, 0), value);
   }
 
-  /// Two names of the same state would be two states.
+  /// Gives each state one name: two of the same state would be two states.
   void nameWhole(nn::ProgramOp program) {
     auto whole = [&](Attribute attribute) -> StateAttr {
       auto state = dyn_cast_or_null<StateAttr>(attribute);

@@ -41,7 +41,7 @@ struct Prefetch : impl::PrefetchBase<Prefetch> {
     for (auto [index, op] : llvm::enumerate(arrivals)) {
       OpBuilder builder(op);
       if (static_cast<int64_t>(index) >= prefetch) {
-        // After the await, and after what was already started there.
+        // Starts after the await, and after what was already started there.
         Operation *anchor = begins[index - prefetch];
         while (isStart(anchor->getNextNode())) {
           anchor = anchor->getNextNode();
@@ -61,8 +61,8 @@ struct Prefetch : impl::PrefetchBase<Prefetch> {
     }
   }
 
-  /// The argument that a value is, perhaps read from the file and fetched from
-  /// the host; null for none.
+  /// Returns the argument that a value is, perhaps read from the file and
+  /// fetched from the host; null for none.
   static BlockArgument stateOf(Value value) {
     while (isa_and_nonnull<FetchOp, ReadOp>(value.getDefiningOp())) {
       value = value.getDefiningOp()->getOperand(0);
@@ -70,14 +70,15 @@ struct Prefetch : impl::PrefetchBase<Prefetch> {
     return dyn_cast<BlockArgument>(value);
   }
 
-  /// Only shards that no op of the program writes can be read early.
+  /// Returns whether no op of the program writes the shards: only then can they
+  /// be read early.
   static bool canStartEarly(AllGatherOp gather) {
     return !gather.getInPlace() &&
            llvm::all_of(gather.getShards(),
                         [](Value shard) { return bool(stateOf(shard)); });
   }
 
-  /// Whether one rank brings parameters from the host, to use them.
+  /// Returns whether one rank brings parameters from the host, to use them.
   static bool isFetchedWhole(Operation *op) {
     auto fetch = dyn_cast<FetchOp>(op);
     return fetch && !fetch->use_empty() && stateOf(fetch.getOperand()) &&
@@ -90,8 +91,8 @@ struct Prefetch : impl::PrefetchBase<Prefetch> {
     return isa_and_nonnull<PrefetchOp, FetchOp, ReadOp>(op);
   }
 
-  /// Starts what brings parameters where `builder` stands: the op that does,
-  /// and the one that they are used behind.
+  /// Starts bringing parameters where `builder` stands. Returns the op that
+  /// does, and the one after which they are used.
   std::pair<Operation *, Operation *> start(Operation *op, OpBuilder &builder) {
     auto gather = dyn_cast<AllGatherOp>(op);
     if (!gather) {
@@ -123,7 +124,7 @@ struct Prefetch : impl::PrefetchBase<Prefetch> {
     return {begun, await};
   }
 
-  /// With a fetch goes what it fetches, where that is read from the file.
+  /// Moves what a fetch takes with it, where that is read from the file.
   static void moveReadBefore(Operation *fetch) {
     if (auto read = fetch->getOperand(0).getDefiningOp<ReadOp>()) {
       read->moveBefore(fetch);

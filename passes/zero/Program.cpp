@@ -41,7 +41,7 @@ void Program::collect() {
   }
 }
 
-/// What is printed as the name of the argument that has `attribute`.
+/// Returns what is printed as the name of the argument that has `attribute`.
 StringAttr Program::nameOf(Attribute attribute) {
   if (auto state = dyn_cast<StateAttr>(attribute)) {
     return StringAttr::get(func.getContext(),

@@ -38,26 +38,26 @@ public:
   Block &body() { return func.front(); }
   Operation *terminator() { return func.front().getTerminator(); }
 
-  /// The argument that has `attribute` under `attributeName`; appended where
-  /// there is none.
+  /// Returns the argument that has `attribute` under `attributeName`; appends
+  /// it where there is none.
   Value argument(Type type, StringRef attributeName, Attribute attribute);
   Value state(StateAttr attribute, RankedTensorType type) {
     return argument(type, kStateAttr, attribute);
   }
-  /// The one number, of this tensor type, that the runtime writes before each
-  /// run.
+  /// Returns the one number, of this tensor type, that the runtime writes
+  /// before each run.
   Value scalar(StringRef name, RankedTensorType type);
-  /// Null where the program reads none of that name.
+  /// Returns null where the program reads none of that name.
   Value findScalar(StringRef name);
 
   /// Appends a result with `attribute` under `attributeName`.
   void result(Value value, StringRef attributeName, Attribute attribute);
-  /// The value replaces what `attribute` names when the program has run.
+  /// Has the value replace what `attribute` names when the program has run.
   void update(Value value, StateAttr attribute) {
     result(value, kUpdatesAttr, attribute);
   }
 
-  /// Erases arguments that nothing uses, and results.
+  /// Erase arguments that nothing uses, and results.
   void eraseArguments(function_ref<bool(BlockArgument)> selected);
   void eraseResults(function_ref<bool(unsigned)> selected);
 
@@ -68,9 +68,9 @@ private:
   void declare();
 
   nn::ProgramOp func;
-  /// Meaning -> argument.
+  /// Maps a meaning to its argument.
   DenseMap<Attribute, Value> arguments;
-  /// The meanings of those that are not declared yet.
+  /// The meanings of arguments and results that are not declared yet.
   SmallVector<DictionaryAttr> newArguments, newResults;
 };
 

@@ -25,7 +25,7 @@ struct Region {
   SmallVector<Operation *> ops;
 };
 
-/// What is computed again of a program, and where.
+/// Finds the forward ops of a program that are computed again, and where.
 class Recomputation {
 public:
   Recomputation(nn::ProgramOp program, const UnitStates &states)
@@ -40,8 +40,9 @@ public:
     collectRegions();
   }
 
-  /// The backward pass of the last region follows its forward pass at once:
-  /// nothing is gained there. Returns how many ops are computed again.
+  /// Recomputes all regions but the last, whose backward pass follows its
+  /// forward pass at once: nothing is gained there. Returns how many ops are
+  /// computed again.
   int64_t run() {
     int64_t cloned = 0;
     for (size_t i = 0; i + 1 < regions.size(); ++i) {
@@ -51,7 +52,7 @@ public:
   }
 
 private:
-  /// What stands before the first use of a parameter is in no region.
+  /// Collects the regions. Ops before the first use of a parameter are in none.
   void collectRegions() {
     Block &block = program.front();
     Operation *loss = block.getTerminator()->getOperand(0).getDefiningOp();
@@ -72,7 +73,8 @@ private:
     }
   }
 
-  /// Running statistics are read in blocks that have parameters.
+  /// Returns whether the op views a parameter of another block. Running
+  /// statistics do not count: they are read in blocks that have parameters.
   bool entersRegion(Operation &op) const {
     auto view = dyn_cast<ViewOp>(op);
     auto unit = view ? unitOf.find(view.getFlat()) : unitOf.end();
@@ -81,7 +83,8 @@ private:
             states.block(regions.back().unit) != states.block(unit->second));
   }
 
-  /// What a later region reads stays, to compute that one again from it.
+  /// Returns whether a value stays: one that a later region reads does, to
+  /// compute that region again from it.
   bool isKept(Value value) const {
     Operation *op = value.getDefiningOp();
     auto own = op ? regionOf.find(op) : regionOf.end();
@@ -94,12 +97,14 @@ private:
     });
   }
 
-  /// Only ops of the nn dialect are pure, and views of parameters.
+  /// Returns whether the op is pure: only those of the nn dialect are, and
+  /// views of parameters.
   static bool canRepeat(Operation *op) {
     return isa<nn::NNDialect>(op->getDialect()) || isa<ViewOp>(op);
   }
 
-  /// The uses by backward of what a region need not keep, as they come.
+  /// Returns backward's uses of what a region need not keep, in the order of
+  /// their ops.
   SmallVector<OpOperand *> lateUses(const Region &region) const {
     SmallVector<OpOperand *> uses;
     for (Operation *op : region.ops) {
@@ -122,9 +127,10 @@ private:
     return uses;
   }
 
-  /// Views of parameters stand right before the op that reads them, so that a
-  /// gather stands before the first of them. What is computed again for another
-  /// operand of the op is no such view.
+  /// Returns the first of the views of parameters before the op, else the op.
+  /// They stand right before the op that reads them, so that a gather stands
+  /// before the first of them. A view that was cloned for another operand of
+  /// the op is not among them.
   Operation *beforeViews(Operation *op) const {
     for (Operation *previous = op->getPrevNode();
          previous && positions.contains(previous) && previous->hasOneUse() &&
@@ -135,7 +141,7 @@ private:
     return op;
   }
 
-  /// Each op right before the first use that needs it.
+  /// Computes each op again right before the first use that needs it.
   int64_t recompute(size_t index) {
     int64_t cloned = 0;
     IRMapping again;
@@ -153,8 +159,8 @@ private:
     return cloned;
   }
 
-  /// Ops of the region behind `value` that are not computed again yet, in
-  /// order.
+  /// Returns the ops of the region that make `value` and are not computed again
+  /// yet, in order.
   SmallVector<Operation *> missing(Value value, size_t index,
                                    const IRMapping &again) const {
     llvm::SetVector<Operation *> ops;
@@ -174,15 +180,17 @@ private:
     return order;
   }
 
-  /// Whether the value is a parameter that is gathered for those who read it.
+  /// Returns whether the value is a parameter that is gathered for those who
+  /// read it.
   bool isGathered(Value value) const {
     ViewOp view = viewBehind(value);
     auto unit = view ? unitOf.find(view.getFlat()) : unitOf.end();
     return unit != unitOf.end() && states.shardsParameters(unit->second);
   }
 
-  /// What is gathered is read by a view of backward's own, whichever region
-  /// forward's is in: that one's buffer is released before.
+  /// Returns whether the value is made again. A gathered parameter is read by a
+  /// view of backward's own, whichever region forward's is in: that one's
+  /// buffer is released before.
   bool isRepeated(Value value, size_t index) const {
     if (isGathered(value)) {
       return true;
@@ -193,9 +201,9 @@ private:
            canRepeat(op) && !isKept(value);
   }
 
-  /// What is computed again reads what is kept by another name: by the same one
-  /// it would be the same op, and kept itself. What is made of literals is not
-  /// kept; a recall of it would be.
+  /// Gives a kept value another name for ops that are computed again: with the
+  /// same operands they would be the same ops, and kept themselves. Values that
+  /// are made of literals are not kept; a recall of one would be.
   void recall(Value value, size_t index, OpBuilder &builder,
               IRMapping &again) const {
     if (again.contains(value) || unitOf.contains(value) ||
@@ -209,7 +217,7 @@ private:
   nn::ProgramOp program;
   const UnitStates &states;
   const nn::LiteralValues literals;
-  DenseMap<Value, int64_t> unitOf; ///< of whole parameters
+  DenseMap<Value, int64_t> unitOf; ///< by whole parameters
   DenseMap<Operation *, int64_t> positions;
   DenseSet<Operation *> backward;
   std::vector<Region> regions;

@@ -17,8 +17,8 @@ namespace {
 // --zero-reduce-in-place
 //===----------------------------------------------------------------------===//
 
-/// Units whose sums no op reads together with another unit's, so that their
-/// update need not wait. A norm of all gradients would join them.
+/// Returns the units whose sums no op reads together with another unit's, so
+/// that their update need not wait. A norm of all gradients would join them.
 llvm::DenseSet<int64_t> updatedAlone(nn::ProgramOp program) {
   constexpr int64_t kSeveral = -1;
   DenseMap<Operation *, int64_t> unitOf;
@@ -67,7 +67,7 @@ struct ReduceInPlace : impl::ReduceInPlaceBase<ReduceInPlace> {
     }
   }
 
-  /// Whether nothing but reductions into buffers of their own reads the
+  /// Returns whether nothing but reductions into buffers of their own reads the
   /// gradients.
   bool isOnlyReduced(PackOp pack) {
     return llvm::all_of(pack->getUsers(), [](Operation *user) {
@@ -99,7 +99,8 @@ struct ReduceInPlace : impl::ReduceInPlaceBase<ReduceInPlace> {
     }
   }
 
-  /// A norm may read the sum beside it.
+  /// Returns the gather that reads the sum, beside which a norm may read it;
+  /// null for none.
   static AllGatherOp gatherOf(ReduceScatterOp sum) {
     for (Operation *user : sum->getUsers()) {
       if (auto gather = dyn_cast<AllGatherOp>(user)) {

@@ -70,7 +70,8 @@ struct Reductions : impl::ReductionsBase<Reductions> {
     }
   }
 
-  /// As soon as it is known, so that updates need not wait for it.
+  /// Reduces the count as soon as it is known, so that updates need not wait
+  /// for it.
   void reduceCount(Program &program) {
     nn::ProgramOp micro = program.function();
     for (unsigned i = 0; i < micro.getNumResults(); ++i) {
@@ -83,7 +84,8 @@ struct Reductions : impl::ReductionsBase<Reductions> {
     }
   }
 
-  /// The loss and the stop flags of all ranks, in one small reduction each.
+  /// Reduces the loss and the stop flags of all ranks, in one small reduction
+  /// each.
   void reduceLoss(Program &program) {
     Value loss = numberOf(program, program.terminator()->getOperand(0));
     addTotal(program, loss, kLossRole, "the mean loss");

@@ -11,8 +11,8 @@ namespace mlir::zg::zero {
 
 namespace {
 
-/// Goes from the end of a program to its beginning, so that what a copy is made
-/// of is copied too.
+/// Copies ops from the end of a program to its beginning, so that what a copy
+/// is made of is copied too.
 class Splitter {
 public:
   explicit Splitter(nn::ProgramOp program)
@@ -29,8 +29,8 @@ public:
   }
 
 private:
-  /// Literals themselves may lie nowhere: kernels make them where they need
-  /// them.
+  /// Returns whether the op lies on no side and is no literal itself: kernels
+  /// make those where they need them.
   bool isMadeOfLiterals(Operation *op) const {
     return op->getNumResults() > 0 && !nn::isLiteral(op) &&
            llvm::all_of(op->getResults(), [&](Value result) {

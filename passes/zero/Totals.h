@@ -7,13 +7,13 @@
 
 namespace mlir::zg::zero {
 
-/// The loss as one number, a tensor<1>, that can be added up: of float64, as
-/// the model computes it, or of float32.
+/// Returns the loss as one number, a tensor<1>, that can be added up: of
+/// float64, as the model computes it, or of float32.
 Value numberOf(Program &program, Value loss);
 
 /// Adds `value`, one number, of all ranks to the sum that is carried as `role`.
-/// `reason`: why, as dumps and `inspect` say it. `early`: right behind what
-/// makes the value, and not at the end.
+/// `reason` says why, in dumps and for `inspect`. If `early`, it is added right
+/// after what makes the value, else at the end.
 void addTotal(Program &program, Value value, StringRef role, StringRef reason,
               bool early = false);
 

@@ -47,8 +47,8 @@ private:
     return nn::shapeOf(flat)[0] / nn::kSquareBlock;
   }
 
-  /// `tensor<Bxi64>`: how many parameters begin behind the first up to each
-  /// block.
+  /// Returns a `tensor<Bxi64>`: for each block, how many parameters after the
+  /// first have begun up to it.
   Value ownersOf(int64_t segment, int64_t blocks) {
     Type whole = builder.getI64Type();
     SmallVector<int64_t> begins;
@@ -67,12 +67,13 @@ private:
     return b.reshape(b.sumRows(b.convert(begun, whole)), {blocks});
   }
 
-  /// `tensor<Bx1xi64>`: of blocks, in the whole buffer.
+  /// Returns a `tensor<Bx1xi64>`: the numbers of the blocks in the whole
+  /// buffer.
   Value numbersOf(int64_t segment, int64_t blocks) {
     Type whole = builder.getI64Type();
     Value numbers = b.iota({blocks, 1}, whole, 0);
     if (segment < 0 || states.ranks(parts.unit) == 1) {
-      return numbers; // of everything
+      return numbers; // the part is everything
     }
     int64_t before = 0;
     for (int64_t i = 0; i < segment; ++i) {
@@ -85,7 +86,8 @@ private:
     return b.add(numbers, b.broadcast(skipped, {blocks, 1}));
   }
 
-  /// `tensor<Px33xf64>`: of each parameter, what this rank has of it.
+  /// Returns a `tensor<Px33xf64>`: for each parameter, the sum of squares of
+  /// what this rank has of it, as limbs.
   Value limbsOf(ValueRange values) {
     auto type =
         RankedTensorType::get({count, nn::kLimbs + 1}, builder.getF64Type());
@@ -112,7 +114,8 @@ private:
         b.location, type.clone({2 * count, nn::kLimbs + 1}), values, /*dim=*/0);
   }
 
-  /// Of all ranks: of the parameters, then of their directions.
+  /// Returns the sums of squares over all ranks: of the parameters, then of
+  /// their directions.
   Value squares(Value limbs) {
     if (states.shardsUpdate(parts.unit)) {
       auto flat = RankedTensorType::get({2 * count * (nn::kLimbs + 1)},
@@ -129,7 +132,7 @@ private:
         limbs);
   }
 
-  /// `tensor<Pxf64>`.
+  /// Returns a `tensor<Pxf64>`: each parameter's ratio of norms.
   Value ratios(Value norms) {
     Value parameter = b.slice(norms, {0}, {1}, {count});
     Value direction = b.slice(norms, {count}, {1}, {count});
@@ -145,7 +148,7 @@ private:
     return ratio;
   }
 
-  /// Of each parameter's number, one an element of a part.
+  /// Gives each element of a part the number of its parameter.
   Value spread(Value numbers, size_t part) {
     ArrayRef<int64_t> shape = nn::shapeOf(parts.parameters[part]);
     if (count == 1) {
@@ -165,7 +168,7 @@ private:
   OpBuilder builder;
   nn::NNBuilder b;
   int64_t count;
-  SmallVector<Value> owners; ///< of each part, where there are several
+  SmallVector<Value> owners; ///< by part, if there are several parameters
 };
 
 } // namespace

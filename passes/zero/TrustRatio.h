@@ -17,9 +17,9 @@ struct UnitParts {
   SmallVector<Value> parameters, directions;
 };
 
-/// Emits LAMB's steps: the new parameters, part by part. `rate` is a
-/// `tensor<1xT>`. A rank squares what it holds of each parameter; where that
-/// are shards, one small all_reduce adds up the norms of the whole unit. They
+/// Emits LAMB's steps and returns the new parameters, part by part. `rate` is a
+/// `tensor<1xT>`. A rank squares what it holds of each parameter; where it
+/// holds shards, one small all_reduce adds up the norms of the whole unit. They
 /// are exact, and so the same for every layout and number of ranks.
 SmallVector<Value> stepByTrustRatio(Program &program, const UnitStates &states,
                                     const UnitParts &parts,

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kConsecutiveBytes = 16 << 20;
 
-/// "h.3" of "h.3.attn.weight"; empty where no component is a number.
+/// Returns "h.3" for "h.3.attn.weight"; empty where no component is a number.
 StringRef blockPrefix(StringRef name) {
   size_t begin = 0;
   while (begin < name.size()) {
@@ -74,8 +74,8 @@ void groupConsecutive(std::vector<Candidate> &candidates, int64_t limit) {
   }
 }
 
-/// True if a use of another unit lies strictly between two uses of this one,
-/// within the forward part (the program's first half ends at `loss`).
+/// Returns whether a use of another unit lies strictly between two uses of this
+/// one, within the forward part (the program's first half ends at `loss`).
 bool usesLieApart(const Candidate &candidate,
                   const std::vector<Candidate> &candidates, int64_t loss) {
   for (size_t i = 1; i < candidate.uses.size(); ++i) {
@@ -119,8 +119,8 @@ void separateTied(std::vector<Candidate> &candidates, int64_t loss) {
   }
 }
 
-/// What micro-batches change goes together: it is not gathered, so that it
-/// matters little where it is used.
+/// Puts parameters that micro-batches change together: they are not gathered,
+/// so that it matters little where they are used.
 void separateLocal(std::vector<Candidate> &candidates) {
   for (Candidate &candidate : candidates) {
     if (candidate.local) {

@@ -17,9 +17,9 @@ namespace mlir::zg::zero {
 /// A parameter on its way into a unit.
 struct Candidate {
   BlockArgument argument;
-  Type element; ///< computed with
+  Type element; ///< the type that it is computed with
   nn::ParameterAttr parameter;
-  /// Every micro-batch changes it: `nn.next_value`.
+  /// Tells whether every micro-batch changes it (`nn.next_value`).
   bool local = false;
   int64_t group = 0; // the optimizer's, where it is trained
   enum Kind { kFrozen, kTrainable, kLocal };

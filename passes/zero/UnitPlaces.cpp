@@ -6,12 +6,13 @@ using namespace mlir;
 using namespace mlir::zg;
 using namespace mlir::zg::zero;
 
-/// Whether "h.1.mlp" is "h.1", or in it.
+/// Returns whether `path` is `module` or lies in it, as "h.1.mlp" does in
+/// "h.1".
 static bool isIn(StringRef path, StringRef module) {
   return path.consume_front(module) && (path.empty() || path.front() == '.');
 }
 
-/// "h.1" of "h.1.mlp" and "h.1.attn"; empty where nothing is shared.
+/// Returns "h.1" for "h.1.mlp" and "h.1.attn"; empty where nothing is shared.
 static StringRef shared(StringRef a, StringRef b) {
   while (!a.empty() && !isIn(b, a)) {
     a = a.contains('.') ? a.rsplit('.').first : "";

@@ -14,12 +14,11 @@ class UnitPlaces {
 public:
   explicit UnitPlaces(nn::ProgramOp program);
 
-  /// Returns what the name of the unit of these parameters does not say of its
-  /// place:
-  /// "modeling_llama.py:300" of "layers.1", "layers (modeling_llama.py:380)" of
-  /// "group.0". The module is the innermost that all the parameters are in, the
-  /// line that of its first op that has one. Null where there is nothing to
-  /// add.
+  /// Returns where the unit of these parameters is in the user's code, as far
+  /// as its name does not say so: "modeling_llama.py:300" for "layers.1",
+  /// "layers (modeling_llama.py:380)" for "group.0". The module is the
+  /// innermost that all the parameters are in; the line is that of the module's
+  /// first op that has one. Returns null where there is nothing to add.
   StringAttr beside(StringRef name, ArrayRef<Candidate *> members) const;
 
 private:

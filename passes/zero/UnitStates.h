@@ -8,7 +8,8 @@
 
 namespace mlir::zg::zero {
 
-/// What `zero-layout` has declared, as the passes behind it ask for it.
+/// The units that `zero-layout` has declared, as the passes after it ask for
+/// them.
 class UnitStates {
 public:
   /// Fails, with a diagnostic, where the module has no units.
@@ -22,35 +23,36 @@ public:
   StringRef name(int64_t unit) const {
     return units[unit].getName().getValue();
   }
-  /// The block of parameters that the unit is, or is a part of.
+  /// Returns the block of parameters that the unit is, or is a part of.
   StringRef block(int64_t unit) const { return units[unit].blockName(); }
-  /// The optimizer's group that the unit's parameters are of.
+  /// Returns the optimizer's group that the unit's parameters are of.
   int64_t group(int64_t unit) const {
     return units[unit].getPlacements().front().getGroup();
   }
-  /// Of ops that are about the unit, in a program at `program`.
+  /// Returns the location of ops that are about the unit, in a program at
+  /// `program`.
   Location location(int64_t unit, Location program) const {
     return units[unit].location(program);
   }
-  /// Axes that the units are spread over, and the ranks along them.
+  /// Return the axes that the units are spread over, and the ranks along them.
   ArrayAttr axes(int64_t unit) const { return units[unit].getAxes(); }
   int64_t ranks(int64_t unit) const;
-  /// Ranks of the mesh.
+  /// Returns the ranks of the mesh.
   int64_t ranks() const { return mesh.ranks(); }
 
-  /// Whether a rank keeps only its shards of the parameters between programs,
-  /// of the gradients from their reduction to the update, and of what the
-  /// update works on.
+  /// Return whether a rank keeps only its shards: of the parameters between
+  /// programs, of the gradients from their reduction to the update, and of what
+  /// the update works on.
   bool shardsParameters(int64_t unit) const;
   bool shardsGradients(int64_t unit) const;
-  /// Whether a rank adds up whole gradients of its own, which are reduced once
-  /// a step.
+  /// Returns whether a rank adds up whole gradients of its own, which are
+  /// reduced once a step.
   bool reducesLast(int64_t unit) const;
   bool shardsUpdate(int64_t unit) const;
 
-  /// What the unit declares of a state; null where it keeps none.
+  /// Returns what the unit declares of a state; null where it keeps none.
   UnitStateAttr declared(int64_t unit, StringRef role) const;
-  /// Whether any state lies in memory of the host.
+  /// Returns whether any state lies in memory of the host.
   bool anyOnHost() const;
   /// Declares a state, on the module too.
   void declare(int64_t unit, StringRef role, Type type, bool sharded,
@@ -60,14 +62,14 @@ public:
   /// Declares that no state is sharded.
   void declareWhole();
 
-  /// Names of states, and the types of those that are declared.
+  /// Return names of states, and the types of those that are declared.
   StateAttr whole(int64_t unit, StringRef role) const;
   StateAttr shard(int64_t unit, int64_t segment, StringRef role) const;
   RankedTensorType wholeType(int64_t unit, StringRef role) const;
   RankedTensorType shardType(int64_t unit, int64_t segment,
                              StringRef role) const;
-  /// In which a unit's gradients are sent: f32 is rounded to `precision`, an
-  /// option's fp32, bf16 or fp16.
+  /// Returns the type in which a unit's gradients are sent: f32 is rounded to
+  /// `precision`, an option's fp32, bf16 or fp16.
   RankedTensorType sentType(int64_t unit, StringRef precision) const;
 
 private:

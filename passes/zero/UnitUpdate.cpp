@@ -9,8 +9,9 @@ using namespace mlir;
 using namespace mlir::zg;
 using namespace mlir::zg::zero;
 
-/// "learning_rate.1": what depends on the learning rate or the betas is a
-/// scalar of each group; the first has the plain name.
+/// Returns "learning_rate.1" for group 1: each group has its own scalars for
+/// what depends on the learning rate or the betas; the first has the plain
+/// name.
 static std::string scalarOfGroup(StringRef name, int64_t group) {
   return group == 0 || name == nn::kGradientScale
              ? name.str()
@@ -26,7 +27,7 @@ void UnitUpdate::run(int64_t unit, ValueRange gradients) {
   }
 }
 
-/// Every rank updates everything.
+/// Updates everything on every rank.
 void UnitUpdate::updateWhole(int64_t unit, ValueRange gradients) {
   Value gradient = builder.create<AllGatherOp>(
       location, states.wholeType(unit, kGradRole), gradients, unit,
@@ -37,8 +38,8 @@ void UnitUpdate::updateWhole(int64_t unit, ValueRange gradients) {
   program.update(updated, states.whole(unit, kParamRole));
 }
 
-/// Every rank updates its shards, and the others get them where parameters
-/// are whole.
+/// Updates its shards on every rank; the others get them where parameters are
+/// whole.
 void UnitUpdate::updateShards(int64_t unit, ValueRange gradients) {
   auto segments = llvm::to_vector(llvm::seq<int64_t>(0, states.segments(unit)));
   SmallVector<Value> updated = update(unit, segments, gradients);
@@ -56,8 +57,8 @@ void UnitUpdate::updateShards(int64_t unit, ValueRange gradients) {
   }
 }
 
-/// The new values of parameters, of the unit's type: of segments, or of the
-/// whole buffer (-1). The optimizer's states and the masters are updated.
+/// Returns the new values of parameters, of the unit's type: of segments, or of
+/// the whole buffer (-1). Updates the optimizer's states and the masters.
 SmallVector<Value> UnitUpdate::update(int64_t unit, ArrayRef<int64_t> segments,
                                       ValueRange gradients) {
   nn::NNBuilder b(builder, location);
@@ -65,12 +66,14 @@ SmallVector<Value> UnitUpdate::update(int64_t unit, ArrayRef<int64_t> segments,
   SmallVector<Value> before, made;
   for (auto [segment, gradient] : llvm::zip_equal(segments, gradients)) {
     before.push_back(master(unit, segment));
-    // In the type of the gradient; what is kept in its own.
+    // The update works in the type of the gradient; states are kept in their
+    // own.
     Value wide = b.convert(before.back(), nn::elementOf(gradient));
     nn::Update update = updateFrom(unit, segment, wide, gradient);
     parts.parameters.push_back(wide);
-    // In memory before norms are made of it: so a kernel that writes states
-    // in place makes it, and no other that reads them several times.
+    // The direction lies in memory before norms are made of it: so a kernel
+    // that writes states in place makes it, and no other that reads them
+    // several times.
     parts.directions.push_back(
         update.direction
             ? builder.create<RecallOp>(location, update.direction.getType(),
@@ -109,7 +112,7 @@ nn::Update UnitUpdate::updateFrom(int64_t unit, int64_t segment,
   return made;
 }
 
-/// Keeps a master's new value and gives the parameters, rounded from it.
+/// Keeps a master's new value and returns the parameters, rounded from it.
 Value UnitUpdate::round(int64_t unit, int64_t segment, Value made) {
   if (!hasMaster(unit)) {
     return made;
@@ -119,7 +122,7 @@ Value UnitUpdate::round(int64_t unit, int64_t segment, Value made) {
       .convert(made, states.declared(unit, kParamRole).getType());
 }
 
-/// What replaces `before`, in its type.
+/// Returns the value that replaces `before`, in its type.
 Value UnitUpdate::unlessSkipped(Value made, Value before) {
   nn::NNBuilder b(builder, location);
   made = b.convert(made, nn::elementOf(before));
@@ -135,7 +138,7 @@ Value UnitUpdate::scalar(int64_t unit, StringRef name) {
   return program.scalar(scalarOfGroup(name, states.group(unit)), scalarType);
 }
 
-/// Of a step along LAMB's direction, before the ratio.
+/// Returns the rate of a step along LAMB's direction, before the ratio.
 Value UnitUpdate::trustedRate(int64_t unit) {
   nn::NNBuilder b(builder, location);
   Type element = states.declared(unit, kGradRole).getType();
@@ -143,7 +146,7 @@ Value UnitUpdate::trustedRate(int64_t unit) {
                b.convert(scalar(unit, nn::kBiasCorrection2Sqrt), element));
 }
 
-/// What the update works on.
+/// Returns the parameters that the update works on.
 Value UnitUpdate::master(int64_t unit, int64_t segment) {
   return hasMaster(unit)
              ? program.state(states.shard(unit, segment, kMasterRole),

@@ -9,20 +9,20 @@
 
 namespace mlir::zg::zero {
 
-/// With what each group of parameters is updated.
+/// The options with which each group of parameters is updated.
 using Groups = SmallVector<nn::OptimizerOptions>;
 
 /// Emits the update of one unit after another at the end of `program`.
 class UnitUpdate {
 public:
-  /// `scalar`: the type of learning rates and the like. `skips`: a step whose
-  /// gradient scale is 0 leaves everything as it was.
+  /// `scalar` is the type of learning rates and the like. If `skips`, a step
+  /// whose gradient scale is 0 leaves everything as it was.
   UnitUpdate(Program &program, const UnitStates &states, const Groups &groups,
              RankedTensorType scalar, bool skips)
       : program(program), states(states), groups(groups), scalarType(scalar),
         skips(skips), builder(program.terminator()) {}
 
-  /// `gradients`: shards of the sum, of all segments.
+  /// Emits the update; `gradients` are shards of the sum, of all segments.
   void run(int64_t unit, ValueRange gradients);
 
 private:

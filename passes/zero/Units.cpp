@@ -52,8 +52,8 @@ std::vector<Candidate> collect(nn::ProgramOp program) {
   return candidates;
 }
 
-/// A flat buffer of `elements`, of which the widest that travel are `element`,
-/// one segment behind the other.
+/// Returns the lengths of the segments into which a flat buffer of `elements`
+/// is cut. `element` is the widest type in which they travel.
 SmallVector<int64_t> cutIntoSegments(int64_t elements, Type element,
                                      const UnitOptions &options) {
   int64_t grain = options.ranks * kAlignElements;
@@ -70,7 +70,7 @@ SmallVector<int64_t> cutIntoSegments(int64_t elements, Type element,
   return segments;
 }
 
-/// Lays the members out.
+/// Lays the members out in a flat buffer.
 Unit makeUnit(ArrayRef<Candidate *> members, StringRef name,
               const UnitPlaces &places, const UnitOptions &options) {
   const Candidate &first = *members.front();
@@ -134,8 +134,8 @@ std::vector<Unit> mlir::zg::zero::groupIntoUnits(nn::ProgramOp program,
   std::vector<Candidate> candidates = collect(program);
   nameUnits(candidates, program, options.grouping);
 
-  // One flat buffer a unit x computed and own element type x trainable, frozen
-  // or local x group of the optimizer.
+  // There is one flat buffer a unit x computed and own element type x
+  // trainable, frozen or local x group of the optimizer.
   llvm::MapVector<std::tuple<StringRef, Type, Type, int, int64_t>,
                   SmallVector<Candidate *>>
       buffers;

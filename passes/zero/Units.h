@@ -17,24 +17,26 @@
 namespace mlir::zg::zero {
 
 struct UnitOptions {
-  /// Ranks that a unit is spread over.
+  /// The ranks that a unit is spread over.
   int64_t ranks = 1;
   int64_t stage = 0;
-  /// Most bytes of a segment, a collective's grain, where there is more than
-  /// one rank. At least world x 256 elements are taken whatever it says.
+  /// The most bytes of a segment, which one collective moves, where there is
+  /// more than one rank. A segment has at least world x 256 elements, whatever
+  /// this says.
   int64_t bucketBytes = 0;
   /// Units of at most this many elements stay whole on every rank in stage 3.
   int64_t persistenceThreshold = 0;
-  /// How to group: empty (by the names), a number of bytes (consecutive
+  /// Says how to group: empty (by the names), a number of bytes (consecutive
   /// parameters up to that size), or a glob pattern, whose match at the
   /// beginning of a name is the unit's name.
   std::string grouping;
-  /// Whether what is trained in 16 bits has a master in its own type.
+  /// Tells whether parameters that are trained in 16 bits have a master in
+  /// their own type.
   bool masters = true;
-  /// What parameters are updated with; null: all with the same.
+  /// The groups that say how parameters are updated; null: all alike.
   const OptimizerGroups *groups = nullptr;
-  /// Each rank adds up the gradients of its micro-batches before they are
-  /// reduced: a whole sum of its own.
+  /// Tells whether each rank adds up the gradients of its micro-batches, to a
+  /// whole sum of its own, before they are reduced.
   bool reduceLast = false;
 };
 
@@ -44,12 +46,12 @@ struct Unit {
   std::vector<BlockArgument> arguments;
 };
 
-/// The type of 16 bits to which all that reads a parameter rounds it; where
-/// there is none, its own.
+/// Returns the type of 16 bits to which all that reads a parameter rounds it;
+/// where there is none, its own.
 Type computedElement(BlockArgument parameter);
 
-/// Groups the arguments of `program` that carry `nn.parameter`, in the order
-/// of their first use. Without a grouping option the rules are, in turn:
+/// Groups the arguments of `program` that carry `nn.parameter`, in the order of
+/// their first use. Without a grouping option the rules are, in turn:
 ///
 /// 1. a parameter whose uses lie apart, with other units' uses between, while
 ///    its neighbours' do not (tied weights): a unit of its own;
@@ -60,9 +62,9 @@ Type computedElement(BlockArgument parameter);
 ///
 /// Parameters with an `nn.next_value` are a unit of their own, "buffers".
 /// Trainable and frozen parameters, element types, and groups of the optimizer
-/// never share a unit: what lies in one is updated as one. What is rounded
-/// wherever it is read is kept rounded; where it is trained, gradients have its
-/// own type, and so has its master.
+/// never share a unit: what lies in one is updated as one. A parameter that is
+/// rounded wherever it is read is kept rounded; where it is trained, its
+/// gradients and its master have its own type.
 std::vector<Unit> groupIntoUnits(nn::ProgramOp program,
                                  const UnitOptions &options);
 

@@ -36,8 +36,8 @@ struct Updates : impl::UpdatesBase<Updates> {
       return signalPassFailure();
     }
     declareStates(*states, *groups);
-    // In the order in which gradients are complete, so that the first ones are
-    // freed first.
+    // Updates come in the order in which gradients are complete, so that the
+    // first ones are freed first.
     llvm::SetVector<int64_t> order;
     for (Operation &op : micro->body()) {
       if (auto reduction = dyn_cast<ReduceScatterOp>(op)) {
@@ -52,8 +52,8 @@ struct Updates : impl::UpdatesBase<Updates> {
     UnitUpdate update(program, *states, *groups, scalarType(*states),
                       skip_nonfinite);
     GradientSums sums(program, *states);
-    // What is reduced here is so before the first update, as the norm of all
-    // gradients is.
+    // All is reduced before the first update, since the norm of all gradients
+    // is needed before it.
     DenseMap<int64_t, SmallVector<Value>> reduced;
     for (int64_t unit : order) {
       if (states->reducesLast(unit)) {
@@ -99,8 +99,8 @@ struct Updates : impl::UpdatesBase<Updates> {
     return options;
   }
 
-  /// Says with what each group is updated: with the options, but for what
-  /// `zero-layout` says that it has of its own.
+  /// Says with what each group is updated: with the options, except for those
+  /// that `zero-layout` says it has of its own.
   FailureOr<Groups> setGroups(const nn::OptimizerOptions &options) {
     LayoutOp layout = layoutOf(getOperation());
     if (!layout.getGroupsAttr()) {
@@ -127,7 +127,7 @@ struct Updates : impl::UpdatesBase<Updates> {
     return result;
   }
 
-  /// A flat buffer is updated as one.
+  /// Checks that a unit has one group: a flat buffer is updated as one.
   LogicalResult checkGroups(const UnitStates &states, int64_t groups) {
     for (int64_t unit = 0; unit < states.size(); ++unit) {
       for (PlacementAttr place : states[unit].getPlacements()) {
@@ -145,14 +145,15 @@ struct Updates : impl::UpdatesBase<Updates> {
     return success();
   }
 
-  /// The units whose states the host keeps: from the last on, whose gradients
-  /// come first, so that the device updates beside backward what is left over.
+  /// Returns the units whose states the host keeps: from the last on, whose
+  /// gradients come first, so that the device updates beside backward what is
+  /// left over.
   DenseSet<int64_t> offloadedUnits(const UnitStates &states,
                                    const Groups &groups) {
     SmallVector<std::pair<int64_t, int64_t>> units; // and their elements
     int64_t all = 0, offloaded = 0;
     for (int64_t unit = states.size() - 1; unit >= 0; --unit) {
-      // One of which the optimizer keeps nothing has nothing to offload.
+      // A unit of which the optimizer keeps nothing has nothing to offload.
       if (states[unit].getTrainable() &&
           (!nn::optimizerStates(groups[states.group(unit)]).empty() ||
            keepsSums(states, unit) || states.declared(unit, kMasterRole) ||
@@ -171,7 +172,7 @@ struct Updates : impl::UpdatesBase<Updates> {
     return result;
   }
 
-  /// What the optimizer keeps has the type of what it updates.
+  /// Declares the optimizer's states, in the type of what it updates.
   void declareStates(UnitStates &states, const Groups &groups) {
     for (int64_t unit = 0; unit < states.size(); ++unit) {
       if (offload_param != "none" && states.shardsParameters(unit)) {
@@ -199,12 +200,14 @@ struct Updates : impl::UpdatesBase<Updates> {
     }
   }
 
-  /// Of what is offloaded and does not cross to the device as it is.
+  /// Returns where offloaded states lie that do not cross to the device as they
+  /// are.
   Space stateSpace() const {
     return offload_optimizer == "nvme" ? Space::nvme : Space::host;
   }
 
-  /// Whether sums of the unit's gradients are offloaded, if anything is.
+  /// Returns whether sums of the unit's gradients are offloaded, if anything
+  /// is.
   bool keepsSums(const UnitStates &states, int64_t unit) {
     auto accumulate =
         getOperation()->getAttrOfType<IntegerAttr>(kAccumulateAttr);
@@ -212,8 +215,9 @@ struct Updates : impl::UpdatesBase<Updates> {
            accumulate.getInt() > 1 && states.declared(unit, kGradRole);
   }
 
-  /// Sums that the device adds to, since other ranks' gradients go into them,
-  /// lie in pinned memory. One rank's own never cross: the host adds.
+  /// Declares where the unit's sums lie: in pinned memory where the device adds
+  /// to them, since other ranks' gradients go into them. One rank's own never
+  /// cross: the host adds.
   void declareSums(UnitStates &states, int64_t unit) {
     if (keepsSums(states, unit)) {
       states.declareSpace(unit, kGradRole,
@@ -223,9 +227,9 @@ struct Updates : impl::UpdatesBase<Updates> {
     }
   }
 
-  /// What the host updates lies in its memory, or its file: a master, unless
-  /// the parameters do. One in memory that has their type is copied to the
-  /// device as it is.
+  /// Declares a master in the host's memory or file for the host to update,
+  /// unless the parameters lie there. One in memory that has their type is
+  /// copied to the device as it is.
   void declareMaster(UnitStates &states, int64_t unit) {
     UnitStateAttr parameters = states.declared(unit, kParamRole);
     if (states.declared(unit, kMasterRole)) {
@@ -237,7 +241,8 @@ struct Updates : impl::UpdatesBase<Updates> {
     }
   }
 
-  /// Of float64 where any parameter is; buildUpdate rounds it for others.
+  /// Returns float64 where any parameter has it, which buildUpdate rounds for
+  /// others, else float32.
   RankedTensorType scalarType(const UnitStates &states) {
     Builder builder(&getContext());
     bool wide = false;

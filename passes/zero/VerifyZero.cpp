@@ -78,7 +78,7 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
     }
   }
 
-  /// States are what their units declare.
+  /// Checks that states are what their units declare.
   bool verifyStates(nn::ProgramOp program, ArrayAttr units) {
     bool good = true;
     auto check = [&](Attribute attribute, Type type) {
@@ -116,7 +116,7 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
     return good;
   }
 
-  /// One rank moves nothing.
+  /// Checks that one rank moves nothing.
   bool verifyAlone() {
     bool alone = true;
     getOperation().walk([&](Operation *op) {
@@ -129,7 +129,8 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
     return alone;
   }
 
-  /// One rank reduces nothing; its gradients are packed once.
+  /// Checks that the gradients of one rank, which reduces nothing, are packed
+  /// once.
   bool verifyPacked(ParamUnitAttr unit, size_t index) {
     int64_t packs = 0;
     getOperation().walk([&](PackOp pack) { packs += pack.getUnit() == index; });
@@ -140,8 +141,9 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
     return packs == 1;
   }
 
-  /// Each segment once in all programs; where the sum is carried from @micro to
-  /// @update, it is that sum, and the update leaves it zero.
+  /// Checks that each segment is reduced once in all programs; where the sum is
+  /// carried from @micro to @update, that it is that sum, and the update leaves
+  /// it zero.
   bool verifyReductions(ParamUnitAttr unit, size_t index) {
     SmallVector<SmallVector<ReduceScatterOp>> reductions(
         unit.getSegments().size());
@@ -170,8 +172,8 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
     return true;
   }
 
-  /// That the sum is added to, kept, read once all micro-batches are done, and
-  /// zeroed.
+  /// Checks that the sum is added to, kept, read once all micro-batches are
+  /// done, and zeroed.
   bool verifyCarried(ReduceScatterOp sum, nn::ProgramOp micro,
                      ParamUnitAttr unit) {
     Value before = sum.getAccumulator();
@@ -201,8 +203,8 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
     return true;
   }
 
-  /// That what @update reduces, rounded or not, is what micro-batches add to,
-  /// and is zeroed.
+  /// Checks that what @update reduces, rounded or not, is what micro-batches
+  /// add to, and is zeroed.
   bool verifyOwn(ReduceScatterOp sum, nn::ProgramOp update,
                  ParamUnitAttr unit) {
     auto sent = sum.getFlat().getDefiningOp<nn::ConvertOp>();
@@ -223,8 +225,8 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
     return false;
   }
 
-  /// What the program leaves in the state, before it goes there; null where it
-  /// leaves it as it was.
+  /// Returns what the program leaves in the state, before it is transferred
+  /// there; null where the program leaves the state as it was.
   Value updateOf(nn::ProgramOp program, StateAttr state) {
     for (unsigned i = 0; i < program.getNumResults(); ++i) {
       if (program.getResultAttr(i, kUpdatesAttr) == state) {
@@ -234,7 +236,7 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
     return {};
   }
 
-  /// No collective has to do with what is each rank's own.
+  /// Checks that no collective moves what is each rank's own.
   bool verifyApart(size_t index) {
     bool apart = true;
     getOperation().walk([&](Operation *op) {
@@ -262,7 +264,8 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
     return false;
   }
 
-  /// By unit: reductions, and the segments whose parameters are updated.
+  /// Hold, by unit, the reductions, and the segments whose parameters are
+  /// updated.
   DenseMap<int64_t, SmallVector<ReduceScatterOp>> reductionsOf;
   DenseMap<int64_t, SmallVector<int64_t>> updatesOf;
 };
