@@ -13,13 +13,13 @@
 
 namespace zerograph {
 
-/// What one rank trains on in one step. Over all ranks, slice k * ranks + r of
-/// the step's samples is micro-batch k of rank r.
+/// The data that one rank trains on in one step. Over all ranks, slice k *
+/// ranks + r of the step's samples is micro-batch k of rank r.
 class Batch {
 public:
   virtual ~Batch() = default;
-  /// Input number `input` of the plan, of micro-batch `micro_batch`: all of its
-  /// elements, dense and row-major, as `bytes` bytes.
+  /// Reads input number `input` of the plan, of micro-batch `micro_batch`: all
+  /// of its elements, dense and row-major, as `bytes` bytes.
   virtual absl::Status read(uint64_t micro_batch, int input, void *to,
                             uint64_t bytes) const = 0;
 };

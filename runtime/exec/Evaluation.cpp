@@ -24,7 +24,8 @@ public:
 
   absl::Status read(uint64_t micro_batch, int input, void *to,
                     uint64_t) const override {
-    // What counts nothing may be any: the first is one that counts.
+    // A micro-batch that counts nothing may read any block: it reads the first,
+    // which counts something.
     uint64_t number = numberOf(micro_batch);
     EvaluatedBlock block = blocks[number < blocks.size() ? number : 0];
     return data.read(
@@ -100,7 +101,8 @@ absl::StatusOr<double> Evaluation::run(Trainer &trainer, unsigned rank) const {
     weights.push_back(batch.weight(k));
   }
   ZG_ASSIGN_OR_RETURN(EvaluatedSum sum, trainer.evaluate(batch, weights));
-  // Without a count: all weights together, those of the other ranks too.
+  // Without a count the divisor is all weights together, those of the other
+  // ranks too.
   return sum.loss / sum.count.value_or(double(source->samples()) /
                                        double(plan.micro_batch()));
 }

@@ -10,8 +10,9 @@
 
 namespace zerograph {
 
-/// What one run of the program that evaluates computes on one rank: `samples`
-/// samples from `first` on, over and over until the micro-batch is full.
+/// The samples for which one run of the program that evaluates computes the
+/// loss on one rank: `samples` samples from `first` on, over and over until the
+/// micro-batch is full.
 struct EvaluatedBlock {
   uint64_t first = 0, samples = 0;
 
@@ -28,7 +29,8 @@ public:
 
   uint64_t size() const { return whole + parts.size(); }
   EvaluatedBlock operator[](uint64_t number) const;
-  /// By which the block's loss counts: 1 for a whole micro-batch.
+  /// Returns the factor by which the block's loss counts: 1 for a whole
+  /// micro-batch.
   double weight(uint64_t number) const;
 
 private:
@@ -40,18 +42,18 @@ private:
 /// micro-batch k of rank r. So the loss is the same for any number of ranks.
 class Evaluation {
 public:
-  /// The plan outlives it.
+  /// Opens the data. The plan outlives the evaluation.
   static absl::StatusOr<std::unique_ptr<Evaluation>>
   open(const std::vector<std::string> &paths, const plan::Plan &plan);
 
   const DataSource &data() const { return *source; }
-  /// Micro-batches of each rank.
+  /// Returns the micro-batches of each rank.
   uint64_t rounds() const;
   /// Checks the labels of one process's part of the samples.
   absl::Status check(unsigned process, unsigned processes) const;
-  /// The mean of the micro-batches' losses, each by its samples; or, of a plan
-  /// that has a count of losses, of all that is counted. Every rank calls this,
-  /// between steps.
+  /// Returns the mean of the micro-batches' losses, each by its samples; or,
+  /// where the plan has a count of losses, the mean of all that is counted.
+  /// Every rank calls this, between steps.
   absl::StatusOr<double> run(Trainer &trainer, unsigned rank) const;
 
 private:

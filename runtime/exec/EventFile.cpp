@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Of each byte, from the polynomial with its bits reversed.
+/// The CRC of each byte, from the polynomial with its bits reversed.
 constexpr std::array<uint32_t, 256> kTable = [] {
   std::array<uint32_t, 256> table{};
   for (uint32_t byte = 0; byte < 256; ++byte) {
@@ -36,8 +36,8 @@ double now() {
       .count();
 }
 
-/// TensorBoard knows a file by "tfevents" in its name, and reads those of a
-/// folder in the order of their names.
+/// Returns the name of a file. TensorBoard knows one by "tfevents" in its name,
+/// and reads those of a folder in the order of their names.
 std::string nameOfFile(int64_t seconds, int number) {
   char host[256] = "localhost";
   gethostname(host, sizeof(host) - 1);
@@ -91,7 +91,7 @@ EventFile::~EventFile() {
   }
 }
 
-/// A record: length and its sum, then the bytes and theirs.
+/// Writes a record: length and its sum, then the bytes and theirs.
 absl::Status EventFile::write(const std::string &event) {
   std::string record;
   appendLittleEndian(record, event.size(), 8);

@@ -19,8 +19,8 @@ struct NamedNumber {
   double value;
 };
 
-/// CRC-32C (Castagnoli) of `bytes`, as TFRecord files mask it: rotated, so that
-/// the sum of bytes that hold a sum is still a check.
+/// Returns the CRC-32C (Castagnoli) of `bytes`, as TFRecord files mask it:
+/// rotated, so that the sum of bytes that hold a sum is still a check.
 uint32_t maskedCrc32c(absl::string_view bytes);
 
 /// A file of events in a folder, which may hold those of other runs too. One
@@ -32,7 +32,7 @@ public:
   open(const std::string &folder);
   ~EventFile();
 
-  /// All numbers of a step. They are in the file when this returns.
+  /// Adds all numbers of a step. They are in the file when this returns.
   absl::Status add(uint64_t step, absl::Span<const NamedNumber> numbers);
 
 private:

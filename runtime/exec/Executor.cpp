@@ -15,7 +15,7 @@ using namespace zerograph;
 
 namespace {
 
-/// The plan's streams, by their numbers.
+/// Returns the plan's streams, by their numbers.
 std::vector<StreamBinding> streamsOf(const plan::Plan &plan) {
   std::vector<StreamBinding> streams;
   for (const plan::Stream &stream : plan.streams()) {
@@ -24,7 +24,7 @@ std::vector<StreamBinding> streamsOf(const plan::Plan &plan) {
   return streams;
 }
 
-/// By the number of the stream.
+/// Returns each stream's device, by the number of the stream.
 std::vector<unsigned> deviceOfStreams(const plan::Plan &plan) {
   std::vector<unsigned> devices;
   for (const plan::Stream &stream : plan.streams()) {
@@ -33,7 +33,8 @@ std::vector<unsigned> deviceOfStreams(const plan::Plan &plan) {
   return devices;
 }
 
-/// The collectives of a program in the plan's order: step -> place from 0.
+/// Returns the collectives of a program in the plan's order: step -> place from
+/// 0.
 std::map<uint32_t, uint32_t> collectiveOrder(const plan::Program &program) {
   std::vector<std::pair<uint32_t, uint32_t>> order;
   for (int i = 0; i < program.steps_size(); ++i) {
@@ -224,7 +225,7 @@ void Executor::Bound::cancel() {
   }
 }
 
-/// From the thread of a device whose part has failed.
+/// Ends the program. Called by the thread of a device whose part has failed.
 void Executor::onFailure(const absl::Status &status, uint32_t step) {
   Bound &bound = *running;
   // Whoever ended because of another failure has nothing to add.
@@ -249,12 +250,12 @@ absl::Status Executor::run(unsigned index, unsigned slot,
   if (bound.counts) {
     ZG_RETURN_IF_ERROR(counters->fill(0, counters->bytes()));
   }
-  // All of them before one can fail and cancel the others.
+  // All parts are prepared before one can fail and cancel the others.
   for (Part &part : bound.parts) {
     part.program->prepare();
   }
-  // The host, which helps, first: a device that is given steps one by one may
-  // have to wait for it before it takes more.
+  // The host, which helps, starts first: a device that is given steps one by
+  // one may have to wait for it before it takes more.
   for (auto part = bound.parts.rbegin(); part != bound.parts.rend(); ++part) {
     part->program->start(slot);
   }

@@ -23,7 +23,7 @@ public:
   /// `plan` is verified; it and `collectives` outlive the executor.
   static absl::StatusOr<std::unique_ptr<Executor>>
   create(const plan::Plan &plan, Collectives &collectives, RankDevices devices);
-  /// Of a plan for one device.
+  /// Creates one for a plan for one device.
   static absl::StatusOr<std::unique_ptr<Executor>>
   create(const plan::Plan &plan, Collectives &collectives,
          std::unique_ptr<Device> device, const Module &module);
@@ -36,25 +36,27 @@ public:
       unsigned program, unsigned slot,
       absl::FunctionRef<void()> meanwhile = [] {});
 
-  /// After the last run, on all ranks: ends the collectives. Arenas are still
+  /// Ends the collectives, after the last run, on all ranks. Arenas are still
   /// there.
   absl::Status close();
-  /// This rank failed: ends its collectives, and the other ranks.
+  /// Ends this rank's collectives, and the other ranks: this one failed.
   void abort(const absl::Status &status);
 
-  /// From now on `run` notes when each step is worked on.
+  /// Makes `run` note, from now on, when each step is worked on.
   void recordTimes();
-  /// Of the last run of each program; empty where nothing was recorded.
+  /// Returns the times of the last run of each program; empty where nothing was
+  /// recorded.
   StepTimes times() const;
 
-  /// From now on `run` looks at all that steps write: slow.
+  /// Makes `run` look, from now on, at all that steps write: slow.
   void searchNonfinite();
-  /// Of the last run of a program.
+  /// Returns the origin that the last run of a program found.
   std::optional<NonfiniteOrigin> nonfiniteOrigin(unsigned program) const {
     return search->origin(program);
   }
 
-  /// Bytes that the device, the host and the file have given each other.
+  /// Returns the bytes that the device, the host and the file have given each
+  /// other.
   CrossingCount crossed() const {
     return {moved[0], moved[1], moved[2], moved[3]};
   }
@@ -85,7 +87,7 @@ private:
   absl::Status bindCollective(const plan::Program &program, uint32_t sequence,
                               StepBinding &step);
   void onFailure(const absl::Status &status, uint32_t step);
-  /// The error of a step of a program, with their names.
+  /// Returns the error of a step of a program, with their names.
   absl::Status named(const absl::Status &status, const Bound &bound,
                      uint32_t step) const;
 
@@ -98,7 +100,7 @@ private:
   std::atomic<uint64_t> moved[4] = {}; // by Way
   std::vector<Bound> programs;
   std::unique_ptr<NonfiniteSearch> search; // or null
-  // Of the program that runs: its other parts may wait for the one that fails.
+  // The program that runs: its other parts may wait for the one that fails.
   std::atomic<Bound *> running{nullptr};
 };
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint64_t kMessage = 1 << 20;
 
-/// Before each array's part in a message: its name follows.
+/// The header before each array's part in a message: its name follows.
 struct PartHeader {
   uint64_t name_bytes = 0;
   uint64_t offset = 0;
@@ -93,7 +93,7 @@ absl::StatusOr<uint64_t> sendAll(const plan::Plan &plan,
   return messages.count();
 }
 
-/// How many messages a rank has.
+/// Returns how many messages a rank has.
 absl::StatusOr<uint64_t> countAll(const plan::Plan &plan,
                                   const WeightFileOptions &options,
                                   const RankMemory &memory) {
@@ -101,8 +101,8 @@ absl::StatusOr<uint64_t> countAll(const plan::Plan &plan,
                  [](const std::string &) { return absl::OkStatus(); });
 }
 
-/// All ranks take part in each round, so that none waits longer than for one
-/// message of each: how many rounds there are, of which this rank needs `own`.
+/// Returns how many rounds there are, of which this rank needs `own`. All ranks
+/// take part in each, so that none waits longer than for one message of each.
 absl::StatusOr<uint64_t> roundsOf(ControlPlane &control,
                                   const std::string &what, uint64_t own) {
   uint64_t rounds = 0;

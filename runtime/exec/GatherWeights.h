@@ -8,16 +8,16 @@
 
 namespace zerograph {
 
-/// Ranks that share no files give what they own to rank 0, which writes all of
-/// it; every rank calls it. `sink`: rank 0's is called, those of others are
-/// not. Memory: a message of a MiB a rank.
+/// Gives what ranks that share no files own to rank 0, which writes all of it;
+/// every rank calls it. Of the sinks, only rank 0's is called. It takes memory
+/// for a message of a MiB a rank.
 absl::Status gatherWeights(ControlPlane &control, const std::string &what,
                            const WeightSink &sink, const plan::Plan &plan,
                            const WeightFileOptions &options,
                            const RankMemory &memory);
 
-/// Every rank's part goes to every rank's `sink`; every rank calls it, and the
-/// ranks are processes. Memory: a message of a MiB a rank.
+/// Gives every rank's part to every rank's `sink`; every rank calls it, and the
+/// ranks are processes. It takes memory for a message of a MiB a rank.
 absl::Status shareWeights(ControlPlane &control, const std::string &what,
                           const WeightSink &sink, const plan::Plan &plan,
                           const WeightFileOptions &options,

@@ -40,7 +40,7 @@ absl::StatusOr<unsigned> zerograph::gpuOfProcess(const plan::Plan &plan,
   }
   absl::StatusOr<std::vector<std::string>> gpus =
       listAccelerators(plan.devices(0));
-  // Those that see the same ones share them out, whatever else parts them.
+  // Ranks that see the same GPUs share them out, whatever else parts them.
   std::string seen =
       gpus.ok() ? absl::StrCat(machineName(), " ", absl::StrJoin(*gpus, " "))
                 : "";

@@ -10,31 +10,34 @@ namespace zerograph {
 
 bool isForGpus(const plan::Plan &plan);
 
-/// Of ranks that are threads of this process: 1, for all of them, or as many as
-/// there are ranks, rank r on GPU r. With several GPUs and more ranks an error,
-/// that says how to choose. 1 of a plan for the processor.
+/// Returns how many GPUs ranks have that are threads of this process: 1, for
+/// all of them, or as many as there are ranks, rank r on GPU r. With several
+/// GPUs and more ranks it is an error, which says how to choose. It is 1 for a
+/// plan for the processor.
 absl::StatusOr<unsigned> gpusOfThreads(const plan::Plan &plan);
 
-/// Of the rank that is this process, one GPU: the only one that it sees, or, of
-/// several, by its number among the ranks that see the same ones. Where all see
-/// all of a machine that is what launchers call a local rank; where launchers
-/// or containers give ranks GPUs of their own, it needs no such number. All
-/// ranks call it. 0 of a plan for the processor.
+/// Returns the number of the GPU of the rank that is this process: the only one
+/// that it sees, or, of several, by its number among the ranks that see the
+/// same ones. Where all see all of a machine that is what launchers call a
+/// local rank; where launchers or containers give ranks GPUs of their own, it
+/// needs no such number. All ranks call it. It is 0 for a plan for the
+/// processor.
 absl::StatusOr<unsigned> gpuOfProcess(const plan::Plan &plan,
                                       ControlPlane &control);
 
-/// Of the machine's GPU, on which `ranks` ranks still have their arenas;
-/// nothing of the processor.
+/// Returns the memory of the machine's GPU, on which `ranks` ranks still have
+/// their arenas; nothing for the processor.
 absl::StatusOr<std::optional<GpuMemory>>
 gpuMemory(const Machine &machine, const plan::Plan &plan, unsigned ranks);
 
-/// Opens what a rank on `machine` exchanges by, together with the other ranks.
+/// Opens the means by which a rank on `machine` exchanges, together with the
+/// other ranks.
 absl::Status openCollectives(Machine &machine, Collectives &collectives);
 
 /// Says on what the ranks run, where that is GPUs or several machines.
 absl::Status sayWhere(const Session &session, const Neighbours &neighbours);
 
-/// What the session says of how ranks exchange.
+/// Returns the session's options for how ranks exchange.
 NcclOptions ncclOptions(const Session &session);
 
 } // namespace zerograph

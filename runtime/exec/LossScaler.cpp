@@ -36,7 +36,8 @@ void LossScaler::restore(const SavedLossScale &state) {
   current = state.scale;
   steps = state.steps;
   last_overflow = state.last_overflow;
-  // What saved it may have had another hysteresis, or a scale that is fixed.
+  // The run that saved it may have had another hysteresis, or a scale that is
+  // fixed.
   hysteresis = std::clamp(state.hysteresis, 1u, options.hysteresis());
 }
 
@@ -60,7 +61,7 @@ absl::Status LossScaler::update(bool overflow) {
     current = std::max(current / kFactor, options.minimum());
     return absl::OkStatus();
   }
-  // Steps without overflow before this one.
+  // The steps without overflow before this one.
   int64_t stable = step - last_overflow - 1;
   bool full = stable > 0 && stable % int64_t(options.window()) == 0;
   if (full || options.consecutive_hysteresis()) {

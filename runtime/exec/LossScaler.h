@@ -14,16 +14,18 @@ namespace zerograph {
 /// (deepspeed/runtime/fp16/loss_scaler.py), or of its static `LossScaler`.
 class LossScaler {
 public:
-  /// A scale of 1 where the plan has none.
+  /// Begins with a scale of 1 where the plan has none.
   explicit LossScaler(const plan::Plan &plan);
 
-  /// Of the step to come.
+  /// Returns the scale of the step to come.
   double scale() const { return current; }
 
-  /// After a step. An error where gradients overflowed at the least scale.
+  /// Tells it, after a step, whether gradients overflowed. It is an error where
+  /// they did at the least scale.
   absl::Status update(bool overflow);
 
-  /// Between steps: what it goes on with; nothing where no scale changes.
+  /// Returns, between steps, what it goes on with; nothing where no scale
+  /// changes.
   std::optional<SavedLossScale> state() const;
   /// Goes on as an earlier run would have; a scale that stays is the plan's.
   void restore(const SavedLossScale &state);

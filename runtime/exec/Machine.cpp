@@ -31,7 +31,7 @@ absl::StatusOr<Machine> Machine::openVerified(const plan::Plan &plan,
   }
   Machine machine;
   ZG_ASSIGN_OR_RETURN(machine.driver, openDriver(plan.devices(0), number));
-  // Before libraries take time and memory; of all ranks later.
+  // Room is checked before libraries take time and memory; for all ranks later.
   ZG_RETURN_IF_ERROR(machine.checkRoom(plan, Neighbours()));
   ZG_ASSIGN_OR_RETURN(machine.in_use_before, machine.driver->memoryInUse());
   ZG_ASSIGN_OR_RETURN(machine.module, machine.driver->load(plan, options));

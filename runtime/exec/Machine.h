@@ -8,8 +8,8 @@
 
 namespace zerograph {
 
-/// Ranks that this one shares its device with, and its machine, itself
-/// included; and machines that have ranks.
+/// Counts the ranks that this one shares its device with, and its machine,
+/// itself included; and the machines that have ranks.
 struct Neighbours {
   unsigned on_device = 1, on_machine = 1, machines = 1;
 };
@@ -20,7 +20,7 @@ struct RankDevice {
   const Module *module = nullptr;
 };
 
-/// By the numbers of the plan's devices.
+/// A rank's devices, by the numbers of the plan's.
 using RankDevices = std::vector<RankDevice>;
 
 /// The driver that a plan asks for and its machine code, opened once for all
@@ -28,42 +28,45 @@ using RankDevices = std::vector<RankDevice>;
 struct Machine {
   std::unique_ptr<Driver> driver;
   std::unique_ptr<Module> module;
-  /// Of the host that helps the device; null where the plan has no second one.
+  /// The driver and code of the host that helps the device; null where the plan
+  /// has no second one.
   std::unique_ptr<Driver> helper;
   std::unique_ptr<Module> helper_module;
-  /// Bytes of the accelerator in use when it was opened, and when the plan's
-  /// kernels and libraries were; nothing of the processor.
+  /// The bytes of the accelerator that were in use when it was opened, and when
+  /// the plan's kernels and libraries were; nothing for the processor.
   std::optional<uint64_t> in_use_before, in_use_loaded;
-  /// The same when what ranks exchange by was opened.
+  /// The bytes in use when what ranks exchange by was opened.
   std::optional<uint64_t> in_use_open;
 
-  /// Verifies the plan, checks that this machine can run it, and opens it;
-  /// `number`: on which, of several accelerators.
+  /// Verifies the plan, checks that this machine can run it, and opens it.
+  /// `number` says on which of several accelerators.
   static absl::StatusOr<Machine> open(const plan::Plan &plan,
                                       const LoadOptions &options = {},
                                       unsigned number = 0);
-  /// The same of a plan that is verified.
+  /// Does the same with a plan that is verified.
   static absl::StatusOr<Machine> openVerified(const plan::Plan &plan,
                                               const LoadOptions &options,
                                               unsigned number);
 
-  /// A rank's own.
+  /// Creates a rank's own devices.
   absl::StatusOr<RankDevices> createDevices(const DeviceOptions &options) const;
 
-  /// Of ranks that are processes, all of which call it.
+  /// Returns the neighbours of a rank. Ranks are processes, all of which call
+  /// it.
   absl::StatusOr<Neighbours> neighbours(ControlPlane &control) const;
   /// Refuses arenas that there is no memory for, and streams that the device
-  /// has no queues for, those of neighbours too. `besides`: what each rank has
-  /// of the machine's memory besides, in bytes.
+  /// has no queues for, those of neighbours too. `besides` is what each rank
+  /// has of the machine's memory besides, in bytes.
   absl::Status checkRoom(const plan::Plan &plan,
                          const Neighbours &neighbours = {},
                          uint64_t besides = 0) const;
 };
 
-/// Threads of a rank: as asked for, or 0, its share of the processors.
+/// Returns the threads of a rank: as asked for, or for 0, its share of the
+/// processors.
 unsigned threadsOf(unsigned asked, unsigned ranks);
 
-/// The most that this process had resident.
+/// Returns the most memory that this process had resident.
 uint64_t peakResidentBytes();
 
 } // namespace zerograph

@@ -31,7 +31,7 @@ bool covers(const DeviceRange &outer, const DeviceRange &inner) {
          inner.offset + inner.bytes <= outer.offset + outer.bytes;
 }
 
-/// The first NaN or, where there is none, the first infinity.
+/// Returns the first NaN or, where there is none, the first infinity.
 absl::StatusOr<std::optional<NotFinite>>
 findWorst(const DeviceRange &range, plan::ElementType type,
           bool infinite_allowed = false) {
@@ -73,7 +73,8 @@ NonfiniteSearch::NonfiniteSearch(const plan::Plan &plan,
   }
 }
 
-/// Of a unit's bytes, those of its parameters: what is between them is nothing.
+/// Adds the bytes that a step writes; for a unit, those of its parameters: the
+/// bytes between them mean nothing.
 void NonfiniteSearch::addRegions(const plan::Step &step, int access,
                                  Step &to) const {
   const plan::Access &touched = step.accesses(access);
@@ -124,8 +125,8 @@ absl::Status NonfiniteSearch::look(unsigned program, uint32_t step) {
   return absl::OkStatus();
 }
 
-/// The loss, if it is not finite: what made it so is what forward did. Else
-/// what comes first.
+/// Returns the loss, if it is not finite: then forward made it so. Else returns
+/// the first region that lasts.
 std::optional<NonfiniteSearch::Place>
 NonfiniteSearch::lasting(unsigned program) const {
   const std::vector<Step> &steps = programs[program];
@@ -155,7 +156,8 @@ NonfiniteSearch::lasting(unsigned program) const {
   return first;
 }
 
-/// Who wrote these bytes last, back to a step that wrote all of them.
+/// Adds the steps that wrote these bytes last, back to one that wrote all of
+/// them.
 void NonfiniteSearch::addWriters(unsigned program, uint32_t before,
                                  const DeviceRange &read,
                                  std::vector<Place> &to) const {
@@ -175,7 +177,8 @@ void NonfiniteSearch::addWriters(unsigned program, uint32_t before,
   }
 }
 
-/// NaN comes of NaN if it was read, else of infinities.
+/// Returns where a NaN comes from: from a NaN if one was read, else from
+/// infinities.
 std::vector<NonfiniteSearch::Place>
 NonfiniteSearch::sources(unsigned program, Place place) const {
   const plan::Step &step = plan.programs(int(program)).steps(int(place.step));
@@ -191,7 +194,8 @@ NonfiniteSearch::sources(unsigned program, Place place) const {
   return nan.empty() ? all : nan;
 }
 
-/// Sources come earlier in the program: the earliest of all has none.
+/// Goes from source to source. Sources come earlier in the program: the
+/// earliest of all has none.
 std::optional<NonfiniteOrigin> NonfiniteSearch::origin(unsigned program) const {
   std::optional<Place> end = lasting(program);
   if (!end) {

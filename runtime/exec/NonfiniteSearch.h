@@ -28,23 +28,24 @@ struct NonfiniteOrigin {
   std::string text;  // which tensor, where, and what to do
 };
 
-/// Of one rank. Where the plan skips steps whose gradients are not finite, as
-/// all in float16, gradients may be so and do not count as lasting.
+/// Searches the steps of one rank. Where the plan skips steps whose gradients
+/// are not finite, as all in float16, gradients may be so and do not count as
+/// lasting.
 class NonfiniteSearch {
 public:
   /// The plan outlives it, and so does what `memory` names.
   NonfiniteSearch(const plan::Plan &plan, const RankMemory &memory);
 
-  /// Before each run of a program.
+  /// Begins anew; called before each run of a program.
   void begin(unsigned program);
-  /// Behind each step, while what it has written is there. Threads may call it
-  /// at once, for different steps.
+  /// Looks at what a step has written; called after it, while that is there.
+  /// Threads may call it at once, for different steps.
   absl::Status look(unsigned program, uint32_t step);
-  /// After the run, if something that lasts is not finite.
+  /// Returns the origin, after the run, if something that lasts is not finite.
   std::optional<NonfiniteOrigin> origin(unsigned program) const;
 
 private:
-  /// Elements that a step writes, all of which mean something.
+  /// Elements that a step writes, all of which have a meaning.
   struct Region {
     int access = 0;
     DeviceRange bytes;
@@ -52,7 +53,8 @@ private:
     const plan::Parameter *parameter = nullptr; // of which they are a part
     uint64_t first = 0;                         // element of it
     Role role = Role::Param;
-    /// In this run. NaN, if there is any, else the first infinity.
+    /// The worst element in this run: NaN, if there is any, else the first
+    /// infinity.
     std::optional<NotFinite> found;
 
     bool isNan() const;
@@ -65,7 +67,7 @@ private:
 
   void addRegions(const plan::Step &step, int access, Step &to) const;
   std::optional<Place> lasting(unsigned program) const;
-  /// Regions of earlier steps that `place`'s step has read, not finite.
+  /// Returns regions of earlier steps that `place`'s step has read, not finite.
   std::vector<Place> sources(unsigned program, Place place) const;
   void addWriters(unsigned program, uint32_t before, const DeviceRange &read,
                   std::vector<Place> &to) const;
@@ -80,18 +82,18 @@ private:
   std::vector<std::vector<Step>> programs; // program -> step -> regions
 };
 
-/// An error where a parameter or a state begins as no number: `parts` is all
-/// that a rank holds.
+/// Returns an error where a parameter or a state begins as no number. `parts`
+/// is all that a rank holds.
 absl::Status checkBeginning(const std::vector<ParameterPart> &parts);
 
-/// Of the weights that a rank owns and that are trained, the first that is no
-/// number, as "element 3 of the 128 of 'fc1.weight' is NaN"; or empty.
+/// Returns the first of the weights that a rank owns and that are trained which
+/// is no number, as "element 3 of the 128 of 'fc1.weight' is NaN"; or empty.
 absl::StatusOr<std::string> nonfiniteWeight(const plan::Plan &plan,
                                             const RankMemory &memory);
 
-/// After each run of a program, on every rank: an error where any rank has an
-/// origin; of those of the earliest step, the lowest rank's says it, the
-/// others' is Cancelled.
+/// Returns an error where any rank has an origin; called after each run of a
+/// program, on every rank. Of the origins of the earliest step, the lowest
+/// rank's says it; the others' error is Cancelled.
 absl::Status agreeOnOrigin(ControlPlane &control,
                            const std::optional<NonfiniteOrigin> &own);
 

@@ -19,7 +19,7 @@ namespace {
 constexpr auto kBetweenDraws = std::chrono::milliseconds(100);
 constexpr auto kOldLine = std::chrono::seconds(30);
 
-/// "2 h 05 m", "3 m 20 s", "12 s".
+/// Returns "2 h 05 m", "3 m 20 s", "12 s".
 std::string duration(double seconds) {
   auto whole = int64_t(std::ceil(seconds));
   if (whole >= 3600) {
@@ -29,13 +29,13 @@ std::string duration(double seconds) {
                      : absl::StrFormat("%d s", whole);
 }
 
-/// "12,345", and of what is slow "3.21".
+/// Returns "12,345", or "3.21" for what is slow.
 std::string rate(double value) {
   return value >= 100 ? grouped(uint64_t(std::llround(value)))
                       : absl::StrFormat("%.3g", value);
 }
 
-/// 1, 2, 5, 10, 20, 50, ...
+/// Returns whether it is one of 1, 2, 5, 10, 20, 50, ...
 bool isRound(uint64_t number) {
   while (number % 10 == 0 && number > 0) {
     number /= 10;

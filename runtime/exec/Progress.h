@@ -13,29 +13,29 @@ namespace zerograph {
 struct ProgressRun {
   uint64_t steps = 0, first_step = 0;
   uint64_t samples = 0; ///< of a step
-  uint64_t tokens = 0;  ///< likewise; 0: the model reads none
+  uint64_t tokens = 0;  ///< also of a step; 0: the model reads none
 };
 
-/// The positions of a sequence that the model looks up in a table, the most of
-/// an input; 0 if no input is a sequence of such indices.
+/// Returns the positions of a sequence that the model looks up in a table, the
+/// most of an input; 0 if no input is a sequence of such indices.
 uint64_t tokensOfSample(const plan::Plan &plan);
 
 /// Shows loss, rate, samples and tokens a second and the time left: on a
 /// terminal in one line of standard error that moves, elsewhere in a line of
-/// standard output now and then. Of one thread.
+/// standard output now and then. One thread uses it.
 class Progress {
 public:
-  /// `every`: a line after every so many steps and the last; none: after 1, 2,
-  /// 5, 10, ... steps and where the last line is half a minute old, and not on
-  /// a terminal.
+  /// `every` asks for a line after every so many steps and the last; none:
+  /// after 1, 2, 5, 10, ... steps and where the last line is half a minute old,
+  /// and not on a terminal.
   Progress(const ProgressRun &run, std::optional<uint64_t> every);
   ~Progress() { endLine(); }
   Progress(const Progress &) = delete;
   Progress &operator=(const Progress &) = delete;
 
   void add(const StepRecord &record);
-  /// Ends the line that moves, where there is one: something else is to be
-  /// said.
+  /// Ends the line that moves, where there is one, since something else is to
+  /// be said.
   void endLine();
 
 private:

@@ -25,7 +25,7 @@ bool RankCheckpoints::isDue(uint64_t steps, bool last) const {
   return last || (session.options.every && steps % *session.options.every == 0);
 }
 
-/// Others may wait for this rank as long as the disk takes.
+/// Marks this rank busy: others may wait for it as long as the disk takes.
 absl::Status
 RankCheckpoints::whileBusy(absl::FunctionRef<absl::Status()> what) {
   control.setBusy(true);

@@ -15,19 +15,20 @@ namespace zerograph {
 /// same calls.
 class RankCheckpoints {
 public:
-  /// Both outlive it.
+  /// Both arguments outlive it.
   RankCheckpoints(Session &session, ControlPlane &control)
       : session(session), control(control) {}
 
-  /// Before the first step: allocates what copies need.
+  /// Allocates what copies need; called before the first step.
   absl::Status open(const RankMemory &memory);
 
-  /// Behind each step: copies what a checkpoint needs, where one is due.
-  /// `last`: no step follows. Waits for the one before it, where that is still
-  /// being written, and says so once. An error of that one is one of the run.
+  /// Copies what a checkpoint needs, where one is due; called after each step.
+  /// `last` says that no step follows. Waits for the one before it, where that
+  /// is still being written, and says so once. An error of that one is one of
+  /// the run.
   absl::Status afterStep(const Trainer &trainer, bool last);
 
-  /// At the end of the run: waits until the last one is published.
+  /// Waits, at the end of the run, until the last one is published.
   absl::Status finish(RankResult &result);
 
 private:
@@ -40,7 +41,7 @@ private:
   std::unique_ptr<CheckpointWriter> writer; // or null
   std::optional<uint64_t> saved;            // steps of the last one
   bool said_waiting = false;
-  /// Whether another rank has failed.
+  /// Returns whether another rank has failed.
   std::function<absl::Status()> given_up = [this] { return control.failure(); };
 };
 

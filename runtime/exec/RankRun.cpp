@@ -119,7 +119,8 @@ absl::StatusOr<StepResult> RankRun::trainStep(uint64_t step) {
   bool last = step + 1 == session.steps;
   ZG_RETURN_IF_ERROR(trainer->accumulate(batch, session.wantsToStop(),
                                          last ? nullptr : &next));
-  // Before the update, which zeroes what micro-batches have accumulated.
+  // Gradients are written before the update, which zeroes what micro-batches
+  // have accumulated.
   if (step == session.firstStep()) {
     ZG_ASSIGN_OR_RETURN(double scale, trainer->meanScale());
     ZG_RETURN_IF_ERROR(
@@ -184,7 +185,7 @@ absl::Status RankRun::lookAtWeights() {
   return absl::OkStatus();
 }
 
-/// Rank 0's.
+/// Records a step; rank 0 calls it.
 void RankRun::recordStep(const StepRecord &record) {
   session.result.losses.push_back(record.loss);
   session.result.step_ms.push_back(record.step_ms);
@@ -290,7 +291,7 @@ absl::Status RankRun::collectAdapters() {
   return control.barrier(kWhat);
 }
 
-/// The run ends with this step because it was asked to.
+/// Notes that the run ends with this step because it was asked to.
 void RankRun::noteStop(uint64_t step) {
   if (rank() == 0 && step + 1 < session.steps) {
     session.result.stopped = true;

@@ -14,13 +14,14 @@ namespace zerograph {
 /// all ranks have returned from `run`: they read each other's memory.
 class RankRun {
 public:
-  /// All outlive it. `machine`: the rank's, the session's or another.
+  /// All arguments outlive it. `machine` is the rank's, the session's or
+  /// another.
   RankRun(Session &session, const Machine &machine, Collectives &collectives,
           ControlPlane &control)
       : session(session), machine(machine), collectives(collectives),
         control(control), checkpoints(session, control) {}
 
-  /// The whole run. After an error all other ranks end too.
+  /// Does the whole run. After an error all other ranks end too.
   absl::Status run();
 
   /// Ends all ranks, this one having no thread to run on.
@@ -28,14 +29,14 @@ public:
 
   const RankResult &result() const { return rank_result; }
   StepTimes times() const { return trainer->times(); }
-  /// When all ranks were ready, by the clock of `times`.
+  /// Returns when all ranks were ready, by the clock of `times`.
   int64_t ready() const { return ready_at; }
 
 private:
   absl::Status prepare();
   absl::Status trainSteps();
   absl::StatusOr<StepResult> trainStep(uint64_t step);
-  /// Into `session.merged`, on every rank.
+  /// Collects adapters into `session.merged`, on every rank.
   absl::Status collectAdapters();
   absl::Status writeFile(const SaveRequest &request,
                          std::unique_ptr<SafetensorsWriter> &writer);
@@ -55,7 +56,7 @@ private:
   /// Looks at the weights that are kept for what is not finite.
   absl::Status lookAtWeights();
   void noteStop(uint64_t step);
-  /// What this rank has received since `before`.
+  /// Returns what this rank has received since `before`.
   TrafficCount receivedSince(const TrafficCount &before) const;
   /// Says how many steps updated nothing, if any.
   void saySkipped() const;

@@ -20,7 +20,7 @@ namespace {
 
 constexpr char kLatest[] = "latest";
 
-/// The folder of the checkpoint that is meant; empty: none, begin anew.
+/// Returns the folder of the checkpoint that is meant; empty: none, begin anew.
 absl::StatusOr<std::string> resolve(const Session &session) {
   const TrainOptions &options = session.options;
   bool latest = options.resume == kLatest;

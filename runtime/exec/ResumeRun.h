@@ -8,21 +8,23 @@
 namespace zerograph {
 
 /// Opens the checkpoint that `--resume` means, if there is one, and takes seeds
-/// from it. An error where it does not fit the plan, or options say otherwise.
+/// from it. It is an error where it does not fit the plan, or options say
+/// otherwise.
 absl::Status openResumed(Session &session);
 
-/// Once the data is open and the steps are known.
+/// Checks that the data is that of the checkpoint, once it is open and the
+/// steps are known.
 absl::Status checkResumedData(const Session &session);
 
-/// In the process that publishes, when all else is known to be right: opens the
-/// folder to write to. An error if it holds checkpoints of steps that are still
-/// to be made.
+/// Opens the folder to write to, in the process that publishes, when all else
+/// is known to be right. It is an error if it holds checkpoints of steps that
+/// are still to be made.
 absl::Status openCheckpoints(Session &session);
 
-/// Bytes of a rank's memory from which checkpoints are written.
+/// Returns the bytes of a rank's memory from which checkpoints are written.
 uint64_t checkpointCopy(const Session &session, unsigned rank);
 
-/// What the checkpoints of the run have in common.
+/// Returns what the checkpoints of the run have in common.
 CheckpointRun describeRun(const Session &session);
 
 } // namespace zerograph

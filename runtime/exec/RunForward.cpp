@@ -17,7 +17,7 @@ using namespace zerograph;
 
 namespace {
 
-/// Which samples each run of "forward" takes.
+/// The samples that each run of "forward" takes.
 class Runs {
 public:
   Runs(const plan::Plan &plan, const DataSource &data)
@@ -31,12 +31,12 @@ public:
 
   uint64_t count() const { return whole + (rest != 0); }
   uint64_t samples() const { return whole * micro + rest; }
-  /// Samples that no run takes.
+  /// Returns the samples that no run takes.
   uint64_t leftOut() const { return left_out; }
   uint64_t first(uint64_t run) const {
     return run < whole ? run * micro : samples() - micro;
   }
-  /// Samples of the run whose outputs were already there.
+  /// Returns the samples of the run whose outputs were already there.
   uint64_t known(uint64_t run) const { return run * micro - first(run); }
 
 private:

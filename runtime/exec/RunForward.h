@@ -17,18 +17,18 @@ struct ForwardOptions {
   std::vector<std::string> data;
   /// FILE.safetensors for the outputs.
   std::string output;
-  /// Where the plan's own weights lie beside; and the model, which is not read
-  /// here and not written over.
+  /// The plan's file, beside which its own weights lie; and the model, which is
+  /// not read here and not written over.
   std::string plan_path, model_path;
-  /// Threads of the compute stream; 0: the machine's processors.
+  /// The threads of the compute stream; 0: the machine's processors.
   unsigned threads = 0;
   /// A file of weights, and a map of what it calls them; or empty.
   std::string load_weights, names;
-  /// Deviation of made up parameters.
+  /// The deviation of made up parameters.
   std::optional<double> init_missing;
-  /// Of made up parameters and of random numbers.
+  /// The seed of made up parameters and of random numbers.
   uint64_t seed = 0;
-  /// Told what the user should know; may be null.
+  /// Called with what the user should know; may be null.
   std::function<void(const std::string &)> say;
 };
 

@@ -28,7 +28,7 @@ absl::Status SampleOrder::check(const DataSource &data, uint64_t steps,
   bool all = permutation && steps > steps_of_epoch;
   uint64_t places =
       all ? samples : std::min(steps, steps_of_epoch) * samples_of_step;
-  // Rounded up: the last may have less to do.
+  // The share is rounded up: the last may have less to do.
   uint64_t share = (places + processes - 1) / processes;
   return data.check(
       std::min(places, share * process),

@@ -11,20 +11,20 @@
 
 namespace zerograph {
 
-/// Which samples of the data each step takes. An epoch is as many steps as the
-/// data fills; what is left over is not in it. Each epoch has an order of its
-/// own, or all that of the data. Nothing is kept from step to step.
+/// The samples of the data that each step takes. An epoch is as many steps as
+/// the data fills; what is left over is not in it. Each epoch has an order of
+/// its own, or all have that of the data. Nothing is kept from step to step.
 class SampleOrder {
 public:
-  /// `seed`: of the orders; none: that of the data.
+  /// `seed` is that of the orders; none: they are that of the data.
   SampleOrder(const DataSource &data, std::optional<uint64_t> seed);
 
-  /// The sample at a place of a step, which has places for all ranks.
+  /// Returns the sample at a place of a step, which has places for all ranks.
   uint64_t sample(uint64_t step, uint64_t place) const;
 
-  /// A wrong label is found before the first step, not after hours: checks the
-  /// samples that the steps before `steps` take. Of several processes each
-  /// looks at its part.
+  /// Checks the samples that the steps before `steps` take, so that a wrong
+  /// label is found before the first step, not after hours. Of several
+  /// processes each looks at its part.
   absl::Status check(const DataSource &data, uint64_t steps, unsigned process,
                      unsigned processes) const;
 

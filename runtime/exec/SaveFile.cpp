@@ -82,9 +82,9 @@ private:
     return control.broadcast(request.what, std::string(status.message()));
   }
 
-  /// Rank 0 reserves a file elsewhere, in a folder of its own, since others may
-  /// write to /tmp too: nobody else can know its name or open it. Every rank
-  /// gets the file's path, or "".
+  /// Reserves a file elsewhere, on rank 0, in a folder of its own, since others
+  /// may write to /tmp too: nobody else can know its name or open it. Every
+  /// rank gets the file's path, or "".
   absl::StatusOr<std::string> openAnother() {
     std::string path;
     if (control.rank() == 0) {

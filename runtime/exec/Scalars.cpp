@@ -75,7 +75,7 @@ absl::StatusOr<double> zerograph::scalarValue(const plan::Plan &plan,
 
 namespace {
 
-/// The value of a scalar that is a whole number, if it is one.
+/// Returns the value of a scalar that is a whole number, if it is one.
 std::optional<uint64_t> wholeScalar(ScalarKind kind,
                                     const ScalarInputs &inputs) {
   switch (kind) {

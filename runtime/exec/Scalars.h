@@ -16,41 +16,41 @@
 
 namespace zerograph {
 
-/// What a step's scalars depend on. The two counters are equal until a step is
+/// The inputs of a step's scalars. The two counters are equal until a step is
 /// made that updates nothing.
 struct ScalarInputs {
-  /// Instead of the learning rates of the plan's groups; the schedule goes by
-  /// it as by those.
+  /// Replaces the learning rates of the plan's groups; the schedule goes by it
+  /// as by those.
   std::optional<double> learning_rate;
-  /// The step of the run, counted from 1: random numbers are of it.
+  /// The step of the run, counted from 1; random numbers depend on it.
   uint64_t step = 1;
-  /// The update that this step makes if it makes one, counted from 1: the
-  /// optimizer's corrections are of it.
+  /// The update that this step makes if it makes one, counted from 1; the
+  /// optimizer's corrections depend on it.
   uint64_t update = 1;
   bool stop = false;
-  /// Of the micro-batch, in an evaluation.
+  /// The weight of the micro-batch, in an evaluation.
   double weight = 1;
   uint64_t seed = 0;
-  /// Of the micro-batch's first sample, in the global batch.
+  /// The position of the micro-batch's first sample in the global batch.
   uint64_t sample_base = 0;
-  /// What the step's losses are multiplied by before backward.
+  /// The factor of the step's losses before backward.
   double loss_scale = 1;
   uint64_t rank = 0;
 };
 
-/// The learning rate of the update that the step makes, of a group of
+/// Returns the learning rate of the update that the step makes, for a group of
 /// parameters.
 double learningRate(const plan::Plan &plan, const ScalarInputs &inputs,
                     uint32_t group = 0);
 
-/// The value of a floating-point scalar of a group of parameters, before
-/// rounding; unknown names are an error.
+/// Returns the value of a floating-point scalar of a group of parameters,
+/// before rounding; unknown names are an error.
 absl::StatusOr<double> scalarValue(const plan::Plan &plan,
                                    const std::string &name,
                                    const ScalarInputs &inputs,
                                    uint32_t group = 0);
 
-/// The bytes of a scalar of the plan, as many as its type has.
+/// Writes the bytes of a scalar of the plan, as many as its type has.
 absl::Status writeScalar(const plan::Plan &plan, const plan::Scalar &scalar,
                          const ScalarInputs &inputs, void *to);
 

@@ -13,8 +13,8 @@ using namespace zerograph;
 
 namespace {
 
-/// Nothing that is read may be written over, but weights that were loaded:
-/// they are replaced at the end.
+/// Checks that nothing that is read is written over, but weights that were
+/// loaded: they are replaced at the end.
 absl::Status checkOutputs(const plan::Plan &plan, const TrainOptions &options) {
   std::string folder =
       std::filesystem::path(options.plan_path).parent_path().string();
@@ -106,7 +106,7 @@ absl::Status openData(Session &session) {
   return absl::OkStatus();
 }
 
-/// Where parameters begin, unless the run goes on from a checkpoint.
+/// Opens the sources of parameters, unless the run goes on from a checkpoint.
 absl::Status openSources(Session &session) {
   const TrainOptions &options = session.options;
   InitializeOptions initialize;
@@ -179,8 +179,8 @@ absl::Status openFiles(Session &session) {
   return session.first() ? createOutputs(session) : absl::OkStatus();
 }
 
-/// Where the plan keeps states in files: whether they can be made, and how they
-/// will be read and written.
+/// Checks, where the plan keeps states in files, that these can be made, and
+/// says how they will be read and written.
 absl::Status checkFolder(const Session &session) {
   const TrainOptions &options = session.options;
   uint64_t bytes = 0; // of a rank

@@ -27,31 +27,33 @@ namespace zerograph {
 /// except `merged`; rank 0 also writes the log and the result.
 struct Session {
   const LoadedPlan *loaded = nullptr;
-  /// Of the processes of the run; the one with rank 0 writes and speaks.
+  /// The number of this process of the run; the one with rank 0 writes and
+  /// speaks.
   unsigned process = 0, processes = 1;
   bool first() const { return process == 0; }
-  /// `eval_every` also where epochs decide it.
+  /// The options; `eval_every` is set also where epochs decide it.
   TrainOptions options;
   uint64_t steps = 0; ///< in all
   Machine machine;
   std::unique_ptr<DataSource> data;
   std::optional<SampleOrder> order;
   std::unique_ptr<Evaluation> evaluation; // or null
-  /// What the run goes on from; or null.
+  /// The checkpoint that the run goes on from; or null.
   std::unique_ptr<Checkpoint> resumed;
   std::unique_ptr<Resume> resume;
   std::unique_ptr<ParameterSources> sources; // null where there is `resume`
-  /// Where checkpoints are written; or null. In processes behind the first it
-  /// is there once they have met.
+  /// The folder where checkpoints are written; or null. In processes after the
+  /// first it is there once they have met.
   std::unique_ptr<CheckpointFolder> checkpoints;
   std::unique_ptr<SafetensorsWriter> weights;   // or null
   std::unique_ptr<SafetensorsWriter> adapters;  // or null
   std::unique_ptr<SafetensorsWriter> gradients; // or null
   std::unique_ptr<SafetensorsWriter> states;    // or null
-  /// To be added to the weights that are saved; or null. After the last step
-  /// each rank writes its part.
+  /// The values to be added to the weights that are saved; or null. After the
+  /// last step each rank writes its part.
   std::unique_ptr<AdapterValues> merged;
-  /// Null unless first(), and once it cannot be written any more, as `events`.
+  /// The log. It is null unless first(), and once it cannot be written any
+  /// more, like `events`.
   std::unique_ptr<TrainLog> log;
   std::unique_ptr<Progress> progress; // or null
   std::unique_ptr<EventFile> events;  // or null
@@ -61,11 +63,11 @@ struct Session {
   TrainResult result; // losses and times by rank 0
 
   const plan::Plan &plan() const { return loaded->plan; }
-  /// Steps that runs before this one made.
+  /// Returns how many steps runs before this one made.
   uint64_t firstStep() const {
     return resumed ? resumed->index().run.steps : 0;
   }
-  /// `scale` makes means of sums.
+  /// Returns options for gradients, of which `scale` makes means of sums.
   static WeightFileOptions gradientOptions(double scale = 1) {
     return {Role::Gradient, /*trainable_only=*/true, scale};
   }
@@ -73,13 +75,13 @@ struct Session {
   static WeightFileOptions adapterOptions() {
     return {Role::Param, /*trainable_only=*/true};
   }
-  /// Adapters are added to their weights.
+  /// Returns options for weights, to which adapters are added.
   WeightFileOptions weightOptions() const {
     WeightFileOptions result;
     result.merged = merged.get();
     return result;
   }
-  /// Whether an evaluation follows the step.
+  /// Returns whether an evaluation follows the step.
   bool evaluatesAfter(uint64_t step) const {
     return evaluation &&
            ((step + 1) % *options.eval_every == 0 || step + 1 == steps);
@@ -88,7 +90,7 @@ struct Session {
     return (signal && signal->requested()) ||
            (options.stop && options.stop->load());
   }
-  /// Says what the user should know, and what may be wrong, which --quiet does
+  /// Say what the user should know, and what may be wrong, which --quiet does
   /// not keep back. Each ends the line of progress first; any thread may call
   /// them.
   void say(const std::string &text) const { tell(options.say, "note", text); }
@@ -100,7 +102,7 @@ struct Session {
   /// Writes the trace, if there is to be one; warns where it cannot, since what
   /// was trained is there.
   void writeTrace(const std::vector<StepTimes> &ranks) const;
-  /// Called when the first step is next.
+  /// Begins; called when the first step is next.
   void begin();
 
 private:
@@ -110,10 +112,10 @@ private:
   mutable std::mutex speaking; // and for `progress`
 };
 
-/// Opens and checks all of it; what is written, in process 0 alone. Each
+/// Opens and checks all of it; files to be written, in process 0 alone. Each
 /// process looks at its part of the labels that the run will read. Nothing is
 /// written yet but temporary files and, where there was no log, an empty one.
-/// `accelerator`: the number of the session's.
+/// `accelerator` is the number of the session's.
 absl::StatusOr<std::unique_ptr<Session>>
 openSession(const LoadedPlan &loaded, const TrainOptions &options,
             unsigned process = 0, unsigned processes = 1,

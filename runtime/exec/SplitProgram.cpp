@@ -29,7 +29,7 @@ public:
   }
 
 private:
-  /// Where a step went.
+  /// The place where a step went.
   struct Place {
     unsigned device;
     uint32_t index; // in its part
@@ -66,8 +66,8 @@ private:
     part.binding.steps.push_back(std::move(bound));
   }
 
-  /// A step of another device: at most one count a stream, whose steps are in
-  /// order.
+  /// Awaits a step of another device: at most one count a stream, whose steps
+  /// are in order.
   void await(StepBinding &step, const Place &earlier) {
     parts.at(earlier.device).binding.steps[earlier.index].publishes =
         earlier.done;

@@ -16,13 +16,14 @@ struct ProgramPart {
   ProgramBinding binding;
 };
 
-/// One part for each device that has steps, in the devices' order; each has all
-/// of the plan's streams. `device_of`: by the number of the stream.
+/// Returns one part for each device that has steps, in the devices' order; each
+/// has all of the plan's streams. `device_of` goes by the number of the stream.
 std::vector<ProgramPart> splitProgram(const plan::Program &program,
                                       const std::vector<StreamBinding> &streams,
                                       const std::vector<unsigned> &device_of);
 
-/// Whether a part awaits another, and counters are needed: as many as streams.
+/// Returns whether a part awaits another, and counters are needed: as many as
+/// streams.
 bool needCounters(const std::vector<ProgramPart> &parts);
 
 } // namespace zerograph

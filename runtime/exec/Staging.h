@@ -14,11 +14,12 @@ namespace zerograph {
 /// process, and written into one of them, in turn.
 class Staging {
 public:
-  /// Number `input` of the plan's inputs, all of it, as `bytes` bytes.
+  /// Reads number `input` of the plan's inputs, all of it, as `bytes` bytes.
   using ReadInput =
       absl::FunctionRef<absl::Status(int input, std::byte *to, uint64_t bytes)>;
 
-  /// The plan is verified, and outlives it. Fills the slots with zero bytes.
+  /// Fills the slots with zero bytes. The plan is verified, and outlives the
+  /// staging.
   static absl::StatusOr<Staging>
   create(const plan::Plan &plan, unsigned program, const RankMemory &memory);
 

@@ -20,14 +20,15 @@ std::sig_atomic_t secondsNow() {
   return std::sig_atomic_t(now.tv_sec);
 }
 
-/// A signal may come twice at once: `timeout` and a terminal's group send it
-/// to the process and to its group. Only a later one means impatience.
+/// Handles a signal. It may come twice at once: `timeout` and a terminal's
+/// group send it to the process and to its group. Only a later one means
+/// impatience.
 extern "C" void requestStop(int number) {
   std::sig_atomic_t now = secondsNow();
   if (stop_requested == 0) {
     seconds_of_request = now; // first: a second signal may come in between
     stop_requested = number;
-    // With a line of its own, whatever the terminal shows.
+    // The text has a line of its own, whatever the terminal shows.
     constexpr char text[] = "\nnote: stopping after this step or the next; a "
                             "second signal ends at once and saves nothing\n";
     [[maybe_unused]] ssize_t written =
@@ -49,7 +50,7 @@ StopSignal::StopSignal(bool speaks) {
   sigemptyset(&action.sa_mask);
   for (size_t i = 0; i < kSignals.size(); ++i) {
     sigaction(kSignals[i], &action, &before[i]);
-    // One that was to be ignored stays so: `nohup`, background jobs.
+    // A signal that was to be ignored stays so: `nohup`, background jobs.
     if (before[i].sa_handler == SIG_IGN) {
       sigaction(kSignals[i], &before[i], nullptr);
     }

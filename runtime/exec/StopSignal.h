@@ -13,19 +13,19 @@ namespace zerograph {
 /// later ends the process as usual. One object at a time.
 class StopSignal {
 public:
-  /// Unless `speaks`, nothing is said of the signal when it comes.
+  /// Says nothing of the signal when it comes, unless `speaks`.
   explicit StopSignal(bool speaks = true);
   ~StopSignal();
   StopSignal(const StopSignal &) = delete;
   StopSignal &operator=(const StopSignal &) = delete;
 
   static bool requested() { return number() != 0; }
-  /// The signal that asked; 0 if none did.
+  /// Returns the signal that asked; 0 if none did.
   static int number();
 
-  /// The run is over, and the process about to end: what asks for it now is
-  /// taken for granted, also when this object is gone. A launcher sends ranks
-  /// the same signal one after the other, and all stop with the first.
+  /// Takes signals for granted from now on, also when this object is gone: the
+  /// run is over, and the process about to end. A launcher sends ranks the same
+  /// signal one after the other, and all stop with the first.
   void keep();
 
 private:

@@ -26,7 +26,7 @@ nlohmann::json named(const char *what, size_t rank, int thread,
           {"args", {{"name", name}}}};
 }
 
-/// Something that took time.
+/// Returns an event that took time.
 nlohmann::json lasting(const std::string &name, const std::string &category,
                        size_t rank, int thread, int64_t begin, int64_t end,
                        nlohmann::json args) {
@@ -40,7 +40,7 @@ nlohmann::json lasting(const std::string &name, const std::string &category,
           {"args", std::move(args)}};
 }
 
-/// The events of one step: its work, and where it waited for other ranks.
+/// Adds the events of one step: its work, and where it waited for other ranks.
 void addStep(nlohmann::json &events, size_t rank, int thread,
              const plan::Step &step, StepTime time, int64_t origin,
              nlohmann::json args) {
@@ -63,13 +63,15 @@ void addStep(nlohmann::json &events, size_t rank, int thread,
   wait("for ranks to end", work.end, time.end);
 }
 
-/// Events of a thread may not overlap. A stream whose steps run side by side
-/// gets one more thread in the file for each that runs beside others.
+/// The threads of a stream in the file. Events of a thread may not overlap, so
+/// a stream whose steps run side by side gets one more for each that runs
+/// beside others.
 class Lanes {
 public:
   explicit Lanes(const plan::Plan &plan) : plan(plan) {}
 
-  /// Steps of a stream come in order of their places in a program.
+  /// Returns the thread of a step. Steps of a stream come in order of their
+  /// places in a program.
   int threadOf(const plan::Step &step, StepTime time) {
     std::vector<int64_t> &ends = ends_of[step.stream()];
     size_t lane = 0;

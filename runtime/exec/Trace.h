@@ -11,7 +11,7 @@
 
 namespace zerograph {
 
-/// Of one rank: program -> step -> when it was last worked on.
+/// Maps, for one rank, program -> step -> when it was last worked on.
 using StepTimes = std::vector<std::vector<StepTime>>;
 
 /// A file in the Trace Event Format, which Perfetto and chrome://tracing draw:
@@ -27,7 +27,7 @@ public:
   open(const std::string &path);
   ~TraceFile();
 
-  /// The last run of every program, by rank. Called once.
+  /// Writes the last run of every program, by rank. Called once.
   absl::Status write(const plan::Plan &plan,
                      const std::vector<StepTimes> &ranks);
 

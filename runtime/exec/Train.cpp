@@ -17,7 +17,8 @@ using namespace zerograph;
 
 namespace {
 
-/// The failure that ended the others: theirs say only that a rank failed.
+/// Returns the failure that ended the others: theirs say only that a rank
+/// failed.
 absl::Status originalError(const std::vector<absl::Status> &statuses) {
   absl::Status original;
   for (size_t rank = 0; rank < statuses.size(); ++rank) {
@@ -32,8 +33,8 @@ absl::Status originalError(const std::vector<absl::Status> &statuses) {
   return original;
 }
 
-/// What `run` gives for each rank, on a thread of its own; `abort` is told what
-/// failed, since the others wait for it.
+/// Returns what `run` gives for each rank, on a thread of its own; calls
+/// `abort` with a failure, since the others wait for that rank.
 std::vector<absl::Status>
 onThreads(size_t ranks, const std::function<absl::Status(size_t)> &run,
           const std::function<void(size_t, const absl::Status &)> &abort) {
@@ -61,16 +62,16 @@ onThreads(size_t ranks, const std::function<absl::Status(size_t)> &run,
   return statuses;
 }
 
-/// What ranks that are threads run on, and exchange by: the processor; or one
-/// GPU that all share; or a GPU each, by NCCL. Members that come first outlive
-/// the others.
+/// The machines and collectives of ranks that are threads: the processor; or
+/// one GPU that all share; or a GPU each, by NCCL. Members that come first
+/// outlive the others.
 struct RanksHere {
   Session *session = nullptr;
-  /// Of ranks 1 and on, where each has its own; else empty.
+  /// The machines of ranks 1 and on, where each has its own; else empty.
   std::vector<Machine> machines;
-  // One that goes is a rank that has ended.
+  // A control that goes is a rank that has ended.
   std::vector<std::unique_ptr<HostCommunicator>> controls;
-  /// Empty on the processor.
+  /// The collectives between GPUs; empty on the processor.
   std::vector<std::unique_ptr<Collectives>> on_gpus;
 
   Machine &machine(size_t rank) {
@@ -86,7 +87,8 @@ struct RanksHere {
 absl::Status openMachines(RanksHere &here, unsigned gpus) {
   const plan::Plan &plan = here.session->plan();
   for (unsigned number = 1; number < gpus; ++number) {
-    // What the session's has chosen, the others find written.
+    // The algorithms that the session's GPU has chosen, the others find
+    // written.
     ZG_ASSIGN_OR_RETURN(Machine machine,
                         Machine::openVerified(
                             plan, {here.session->options.algorithms}, number));

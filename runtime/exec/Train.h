@@ -27,36 +27,39 @@ struct RunBegin {
 };
 
 struct TrainOptions {
-  /// At most one of them: steps, or as many as whole passes over the data take.
-  /// Neither is one pass.
+  /// How long the run is: steps, or as many as whole passes over the data take;
+  /// at most one is given, and neither is one pass.
   std::optional<uint64_t> steps, epochs;
-  /// Gives each epoch an order of its own; none: that of the data.
+  /// The seed that gives each epoch an order of its own; none: that of the
+  /// data.
   std::optional<uint64_t> shuffle;
   /// .safetensors files, folders of these, or folders of .npy files, whose
   /// samples follow one another.
   std::vector<std::string> data;
-  /// The same of samples that are evaluated after every `eval_every` steps
-  /// (none: after each epoch of `data`) and after the last one; empty: no
-  /// evaluation. The plan must be compiled for it.
+  /// More such data, evaluated after every `eval_every` steps (none: after each
+  /// epoch of `data`) and after the last one; empty: no evaluation. The plan
+  /// must be compiled for it.
   std::vector<std::string> eval_data;
   std::optional<uint64_t> eval_every;
-  /// Where the plan came from: its weight file lies beside it.
+  /// The path that the plan came from: its weight file lies beside it.
   std::string plan_path;
   /// The model that the plan was made of just now; else empty. It is not read
   /// here, and not written over either.
   std::string model_path;
-  /// One JSON object a step; empty for none.
+  /// A log with one JSON object a step; empty for none.
   std::string log;
   /// A folder for TensorBoard; empty for none.
   std::string tensorboard;
-  /// Threads of the compute stream of each rank; 0: the machine's processors
-  /// divided among the ranks.
+  /// The threads of the compute stream of each rank; 0: the machine's
+  /// processors divided among the ranks.
   unsigned threads = 0;
-  /// Processes of the run that share this one's processors, itself included.
+  /// The processes of the run that share this one's processors, itself
+  /// included.
   unsigned processes_here = 1;
   /// A file of weights, and a map of what it calls them; or empty.
   std::string load_weights, names;
-  /// All, with what adapters add to them; and those that were trained alone.
+  /// Files for all weights, with what adapters add to them; and for those alone
+  /// that were trained.
   std::string save_weights, save_adapters;
   /// A folder; empty for none. A checkpoint is written there after every
   /// `every` steps, the last one, and one that a signal ends the run with;
@@ -66,24 +69,26 @@ struct TrainOptions {
   /// A checkpoint to go on from, or a folder whose newest it is; "latest": the
   /// newest in `checkpoint`, if there is one.
   std::string resume;
-  /// Of a checkpoint of another precision.
+  /// Allows a checkpoint of another precision.
   bool convert_precision = false;
-  /// Where states lie that the plan keeps on NVMe, and how the files there are
-  /// read and written.
+  /// The folder for states that the plan keeps on NVMe, and how the files there
+  /// are read and written.
   std::string nvme_path;
   uint64_t nvme_block_size = options::Train().nvme_block_size;
   unsigned nvme_queue_depth = options::Train().nvme_queue_depth;
-  /// Deviation of made up parameters.
+  /// The deviation of made up parameters.
   std::optional<double> init_missing;
   uint64_t seed = 0;
-  /// It was chosen: that a checkpoint has another one is then an error.
+  /// Tells whether the seed was chosen: that a checkpoint has another one is
+  /// then an error.
   bool seed_given = false;
-  /// Gradients of the first step, averaged; the plan must be compiled for it.
+  /// A file for the gradients of the first step, averaged; the plan must be
+  /// compiled for it.
   std::string dump_gradients;
-  /// What the optimizer keeps, after the last step.
+  /// A file for what the optimizer keeps after the last step.
   std::string dump_states;
-  /// Of a GPU's libraries, for products and convolutions: read or, where there
-  /// is no such file, written.
+  /// A file of the algorithms that a GPU's libraries use for products and
+  /// convolutions: read or, where there is no such file, written.
   std::string algorithms;
   /// A trace of the last step, for Perfetto; empty for none.
   std::string trace;
@@ -91,27 +96,27 @@ struct TrainOptions {
   bool debug_nonfinite = false;
   /// The longest that a rank waits for another.
   double deadline_seconds = options::Train().deadline_seconds;
-  /// What a GPU is given at once.
+  /// The part of a program that a GPU is given at once.
   Graphs graphs = Graphs::Compute;
-  /// It was chosen: that it has no effect is then said.
+  /// Tells whether `graphs` was chosen: that it has no effect is then said.
   bool graphs_given = false;
-  /// Instead of the learning rates of the plan's groups.
+  /// Replaces the learning rates of the plan's groups.
   std::optional<double> learning_rate;
-  /// Nothing is shown of the steps.
+  /// Shows nothing of the steps.
   bool quiet = false;
-  /// Progress has a line after every so many steps (Progress.h).
+  /// Shows a line of progress after every so many steps (Progress.h).
   std::optional<uint64_t> print_every;
-  /// SIGINT, SIGTERM or SIGUSR1 ends the run after the step.
+  /// Lets SIGINT, SIGTERM or SIGUSR1 end the run after the step.
   bool handle_interrupt = true;
   /// Ends the run after the step while true; may be null.
   const std::atomic<bool> *stop = nullptr;
-  /// Told when all is opened, read and checked and the first step is next, by
+  /// Called when all is opened, read and checked and the first step is next, by
   /// rank 0's thread; may be null.
   std::function<void(const RunBegin &)> on_begin;
-  /// Told of each finished step, by rank 0's thread; may be null.
+  /// Called with each finished step, by rank 0's thread; may be null.
   std::function<void(const StepRecord &)> on_step;
-  /// Told what the user should know, and what may be wrong, one at a time; by
-  /// default to standard error.
+  /// Called with what the user should know, and what may be wrong, one at a
+  /// time; write to standard error by default.
   std::function<void(const std::string &)> say, warn;
   /// Called by each rank as it enters a collective; for tests.
   std::function<void(unsigned rank, const CollectiveSite &)> on_collective;
@@ -119,34 +124,34 @@ struct TrainOptions {
 
 struct RankResult {
   uint64_t arena_bytes = 0; // allocated, of all arenas
-  /// End of the highest byte written, one an arena: at most
-  /// `peakOf` of the plan.
+  /// The end of the highest byte written, one an arena: at most `peakOf` of the
+  /// plan.
   std::vector<uint64_t> touched;
   TrafficCount first_step;      // bytes received from other ranks
   TrafficCount total;           // of all steps
   TrafficCount evaluation;      // of the last one
   CrossingCount first_crossing; // of the first step
-  /// Of the copy that checkpoints are written from: by the plan, and what the
-  /// last one filled.
+  /// The bytes of the copy that checkpoints are written from: by the plan, and
+  /// as the last one filled it.
   uint64_t checkpoint_bytes = 0, checkpoint_copied = 0;
 };
 
 /// Rank 0's checkpoints of a run.
 struct CheckpointTimes {
   std::string last; // the newest that was published; empty: none
-  /// One a checkpoint, in milliseconds: while no step ran, and until it was
+  /// The milliseconds of each checkpoint: while no step ran, and until it was
   /// published.
   std::vector<double> stood_ms, wrote_ms;
 };
 
-/// What a run has of a GPU's memory, in bytes.
+/// The parts of a GPU's memory that a run has, in bytes.
 struct GpuMemory {
   uint64_t before = 0; // the context, and other processes
   uint64_t code = 0;   // kernels, cuBLASLt and cuDNN
   uint64_t nccl = 0;   // its communicator
   uint64_t arenas = 0; // planned, of all ranks that share the GPU
-  /// At the end, all: beyond the others it is the graphs', what NCCL has of
-  /// registered memory, and what is between an arena's end and the driver's
+  /// The whole at the end: beyond the others it has the graphs', what NCCL has
+  /// of registered memory, and what is between an arena's end and the driver's
   /// granule.
   uint64_t all = 0;
 };
@@ -154,10 +159,10 @@ struct GpuMemory {
 struct TrainResult {
   uint64_t steps = 0;      // that were wanted, with those before `first_step`
   uint64_t first_step = 0; // made by runs before this one
-  /// From `first_step` on: mean over ranks and micro-batches, one a step.
+  /// The mean over ranks and micro-batches, one a step from `first_step` on.
   std::vector<double> losses;
   std::vector<double> step_ms;
-  /// Step -> mean loss of the samples to evaluate, after it.
+  /// Maps a step to the mean loss, after it, of the samples to evaluate.
   std::map<uint64_t, double> eval_losses;
   uint64_t eval_rounds = 0; // of an evaluation: micro-batches of each rank
   std::vector<RankResult> ranks;
@@ -165,7 +170,7 @@ struct TrainResult {
   /// Has a text for each file that could not be written where it was wanted, by
   /// its path: why, and where it is instead.
   std::map<std::string, std::string> elsewhere;
-  /// Of the weights that are kept, one that is not finite; or empty.
+  /// Names one of the weights that are kept which is not finite; or is empty.
   std::string nonfinite_weight;
   bool stopped = false;        // before the last step, because it was asked for
   int stop_signal = 0;         // the signal that asked; 0: none
@@ -179,13 +184,13 @@ struct TrainResult {
 absl::StatusOr<TrainResult> train(const LoadedPlan &loaded,
                                   const TrainOptions &options);
 
-/// The same for the one rank of this process; the others' processes call it
-/// too, with the same plan. Rank 0's gives the result of all, and writes what
-/// is written; of the others the losses are empty. Ranks of a plan for GPUs
-/// exchange by NCCL instead of `collectives`. What fails before the run is one
-/// error, as `agree` gives it; in the run each rank has its own. The process is
-/// to end next: a signal to stop that comes after the last step does not kill
-/// it.
+/// Does the same for the one rank of this process; the others' processes call
+/// it too, with the same plan. Rank 0's returns the result of all, and writes
+/// what is written; in the others the losses are empty. Ranks of a plan for
+/// GPUs exchange by NCCL instead of `collectives`. A failure before the run is
+/// one error, as `agree` gives it; in the run each rank has its own. The
+/// process is to end next: a signal to stop that comes after the last step does
+/// not kill it.
 absl::StatusOr<TrainResult> trainAsRank(const LoadedPlan &loaded,
                                         const TrainOptions &options,
                                         Collectives &collectives,

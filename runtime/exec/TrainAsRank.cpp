@@ -14,7 +14,7 @@ using namespace zerograph;
 
 namespace {
 
-/// What a rank tells rank 0 at the end of a run, as numbers.
+/// Returns what a rank tells rank 0 at the end of a run, as numbers.
 std::string pack(const RankRun &run, const Session &session) {
   const RankResult &result = run.result();
   std::vector<int64_t> words = {
@@ -91,8 +91,9 @@ Told unpack(const std::string &text) {
   return told;
 }
 
-/// Clocks of one machine differ by no more than ranks become ready apart;
-/// another machine's are moved so that the ranks become ready together.
+/// The most, in nanoseconds, by which clocks are taken for those of one
+/// machine. They differ by no more than ranks become ready apart; another
+/// machine's are moved so that the ranks become ready together.
 constexpr int64_t kSameClock = 1'000'000'000;
 
 void move(StepTime &time, int64_t shift) {
@@ -103,7 +104,7 @@ void move(StepTime &time, int64_t shift) {
   time.work.end += known ? shift : 0;
 }
 
-/// Rank 0's: puts together what the ranks told.
+/// Puts together what the ranks told, on rank 0.
 TrainResult resultOf(Session &session, const std::vector<std::string> &texts) {
   TrainResult result = std::move(session.result);
   std::vector<StepTimes> times;
@@ -131,7 +132,7 @@ TrainResult resultOf(Session &session, const std::vector<std::string> &texts) {
   return result;
 }
 
-/// The folder that rank 0 has opened, if checkpoints are to be written.
+/// Joins the folder that rank 0 has opened, if checkpoints are to be written.
 absl::Status joinCheckpoints(Session &session, ControlPlane &control) {
   if (session.options.checkpoint.empty()) {
     return absl::OkStatus();

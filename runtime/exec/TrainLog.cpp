@@ -78,7 +78,8 @@ TrainLog::open(const std::string &path, uint64_t first_step) {
   return log;
 }
 
-/// What a run that was killed wrote last may be half a line.
+/// Finds the lines to keep. The last one of a run that was killed may be half a
+/// line.
 absl::Status TrainLog::findKept() {
   struct stat found = {};
   if (first_step == 0 || fstat(fileno(file), &found) != 0 ||
@@ -120,7 +121,7 @@ absl::Status TrainLog::start() {
   }
   started = true;
   struct stat found = {};
-  // Of a device or a pipe there is nothing to empty.
+  // A device or a pipe holds nothing to empty.
   bool regular = fstat(fileno(file), &found) == 0 && S_ISREG(found.st_mode);
   if (regular && ftruncate(fileno(file), kept) != 0) {
     return absl::UnavailableError(absl::StrCat(

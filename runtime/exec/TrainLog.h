@@ -15,7 +15,7 @@
 
 namespace zerograph {
 
-/// What was evaluated after a step.
+/// The result of an evaluation after a step.
 struct EvalRecord {
   double loss = 0; // mean
   uint64_t samples = 0;
@@ -35,12 +35,12 @@ struct StepRecord {
   std::optional<EvalRecord> eval;   // where an evaluation followed
 };
 
-/// The record as one JSON object. Numbers read back as the same doubles; JSON
-/// has no infinity and no NaN, which become null, as a norm does that the plan
-/// does not compute.
+/// Returns the record as one JSON object. Numbers read back as the same
+/// doubles; JSON has no infinity and no NaN, which become null, as a norm does
+/// that the plan does not compute.
 std::string toJson(const StepRecord &record);
 
-/// What TensorBoard shows of it, with the names that the log has.
+/// Returns what TensorBoard shows of it, with the names that the log has.
 std::vector<NamedNumber> numbersOf(const StepRecord &record);
 
 /// The log file, a line a step. A run that fails before its first step leaves
@@ -48,7 +48,7 @@ std::vector<NamedNumber> numbersOf(const StepRecord &record);
 /// of steps before its first one.
 class TrainLog {
 public:
-  /// An empty path: no file.
+  /// Opens the file; makes none for an empty path.
   static absl::StatusOr<std::unique_ptr<TrainLog>>
   open(const std::string &path, uint64_t first_step = 0);
   ~TrainLog();

@@ -126,7 +126,7 @@ absl::Status Trainer::runProgram(unsigned program, unsigned slot,
                            : annotate(status, absl::StrCat("micro-batch ", *k));
 }
 
-/// Each is read while the one before it runs.
+/// Runs micro-batches; each is read while the one before it runs.
 absl::Status Trainer::runMicroBatches(const Batch &batch, const Batch *next) {
   if (!std::exchange(read_ahead, false)) {
     ZG_RETURN_IF_ERROR(readMicroBatch(programs.micro, batch, 0));
@@ -255,7 +255,7 @@ absl::StatusOr<double> Trainer::meanScale() const {
   return 1 / count;
 }
 
-/// Every rank has the same sums.
+/// Reads the sums, which every rank has alike.
 absl::StatusOr<StepResult> Trainer::readResult() const {
   double loss = 0;
   float rounded = 0, stops = 0;

@@ -20,7 +20,8 @@
 
 namespace zerograph {
 
-/// Where training begins: with the first step, or where another trainer ended.
+/// The point where training begins: with the first step, or where another
+/// trainer ended.
 struct TrainerPosition {
   uint64_t steps = 0, updates = 0; // made
   std::optional<SavedLossScale> loss_scale;
@@ -30,49 +31,53 @@ struct TrainerOptions {
   /// Gives states the values that they begin with, as ParameterSources does;
   /// null: all begin as zeros, and can be written by `Trainer::state`.
   std::function<absl::Status(const RankMemory &)> initialize;
-  /// What `initialize` fills in is of a run that has come this far.
+  /// How far the run had come whose states `initialize` fills in.
   TrainerPosition begin;
-  /// Instead of the learning rates of the plan's groups.
+  /// Replaces the learning rates of the plan's groups.
   std::optional<double> learning_rate;
-  /// Of the plan's random numbers.
+  /// The seed of the plan's random numbers.
   uint64_t seed = 0;
-  /// Threads of a stream that computes; 0: the processors' share of a rank.
+  /// The threads of a stream that computes; 0: the processors' share of a rank.
   unsigned threads = 0;
-  /// Ranks that are threads of this process; and processes of the run that
-  /// share its processors, itself included.
+  /// The ranks that are threads of this process; and the processes of the run
+  /// that share its processors, itself included.
   unsigned ranks_here = 1, processes_here = 1;
-  /// What a GPU is given at once, and how long it may take to finish a step.
+  /// The part of a program that a GPU is given at once, and how long it may
+  /// take to finish a step.
   Graphs graphs = Graphs::Compute;
   double deadline_seconds = options::Train().deadline_seconds;
-  /// Of states that the plan keeps on NVMe.
+  /// The files of states that the plan keeps on NVMe.
   FileOptions files = {};
-  /// Whether `times` is wanted.
+  /// Tells whether `times` is wanted.
   bool record_times = false;
   /// Ends the run where NaN or infinity reaches what lasts, with the step that
   /// made it (NonfiniteSearch.h); slow.
   bool debug_nonfinite = false;
-  /// What the ranks of a process share; null: opened here. It outlives the
-  /// trainer.
+  /// The machine that the ranks of a process share; null: opened here. It
+  /// outlives the trainer.
   const Machine *machine = nullptr;
-  /// The other ranks; null: there are none. Both outlive the trainer.
+  /// The means by which it exchanges with other ranks; null: there are none.
+  /// Both outlive the trainer.
   Collectives *collectives = nullptr;
   ControlPlane *control = nullptr;
 };
 
-/// What a step gave, the same on every rank.
+/// The result of a step, the same on every rank.
 struct StepResult {
   double loss = 0;   // mean over ranks and micro-batches, or what they count
   bool stop = false; // some rank wished to stop
-  /// Of the mean gradient, before clipping, where the plan computes it.
+  /// The norm of the mean gradient, before clipping, where the plan computes
+  /// it.
   std::optional<double> gradient_norm;
-  /// Gradients were not all finite, and the plan updates nothing then.
+  /// Tells whether gradients were not all finite, and the plan updates nothing
+  /// then.
   bool skipped = false;
   double learning_rate = 0; // of the update, and the first group
   double loss_scale = 1;    // that backward began with
 };
 
-/// Of an evaluation: its losses, and what they count where the plan has a count
-/// of losses.
+/// The sums of an evaluation: its losses, and what they count where the plan
+/// has a count of losses.
 struct EvaluatedSum {
   double loss = 0;
   std::optional<double> count;
@@ -87,52 +92,52 @@ public:
   static absl::StatusOr<std::unique_ptr<Trainer>>
   create(const LoadedPlan &plan, const TrainerOptions &options);
 
-  /// One step: the batch's micro-batches, then the update. `stop`: this rank
-  /// wishes to stop after it, which is told to all and changes nothing else.
-  /// `next`: the batch of the next step, whose first micro-batch is then read
-  /// while this one runs; it is read no more in the next step. Null: it is not
-  /// known yet, or there is none.
+  /// Makes one step: the batch's micro-batches, then the update. `stop`: this
+  /// rank wishes to stop after it, which is told to all and changes nothing
+  /// else. `next` is the batch of the next step, whose first micro-batch is
+  /// then read while this one runs, and no more in the next step. Null: it is
+  /// not known yet, or there is none.
   absl::StatusOr<StepResult> step(const Batch &batch, bool stop = false,
                                   const Batch *next = nullptr);
 
-  /// The two parts of a step, for those who look at gradients in between.
+  /// Do the two parts of a step, for those who look at gradients in between.
   absl::Status accumulate(const Batch &batch, bool stop = false,
                           const Batch *next = nullptr);
   absl::StatusOr<StepResult> update();
 
-  /// Between steps, of a plan that evaluates: what micro-batches that are not
-  /// trained on add up to, each times its weight, over all ranks.
-  /// `weights`: of this rank's micro-batches, as many on every rank. Changes
-  /// nothing that is trained.
+  /// Returns, between steps and for a plan that evaluates, what micro-batches
+  /// that are not trained on add up to, each times its weight, over all ranks.
+  /// `weights` are those of this rank's micro-batches, as many on every rank.
+  /// Changes nothing that is trained.
   absl::StatusOr<EvaluatedSum> evaluate(const Batch &batch,
                                         absl::Span<const double> weights);
 
-  /// After the last step, on all ranks: ends what they exchange by.
+  /// Ends what ranks exchange by, after the last step, on all of them.
   absl::Status close() { return executor->close(); }
-  /// This rank failed: all of them end.
+  /// Ends all ranks: this one failed.
   void abort(const absl::Status &status);
 
-  /// What turns sums over ranks and micro-batches into means, behind the last
-  /// micro-batch of a step: of the loss and of gradients.
+  /// Returns the factor that turns sums over ranks and micro-batches into
+  /// means, of the loss and of gradients, after the last micro-batch of a step.
   absl::StatusOr<double> meanScale() const;
 
-  /// Between steps, and `begin` of a trainer that goes on; its steps are those
-  /// that were made, before it too.
+  /// Returns the position between steps, which is `begin` of a trainer that
+  /// goes on; its steps are those that were made, before it too.
   TrainerPosition position() const {
     return {steps_done, updates_done, loss_scaler.state()};
   }
-  /// By which the next step multiplies its loss for backward.
+  /// Returns the factor of the next step's loss for backward.
   double lossScale() const { return loss_scaler.scale(); }
-  /// What this rank holds of parameters, gradients and optimizer states; to be
-  /// read or written between steps.
+  /// Returns what this rank holds of parameters, gradients and optimizer
+  /// states; to be read or written between steps.
   std::vector<ParameterPart> state() const;
   const RankMemory &memory() const { return executor->memory(); }
 
-  /// Arenas, in the plan's order.
+  /// Returns the arenas, in the plan's order.
   const std::vector<std::unique_ptr<Buffer>> &arenas() const {
     return executor->arenas();
   }
-  /// Of the last step.
+  /// Returns the times of the last step.
   StepTimes times() const { return executor->times(); }
   CrossingCount crossed() const { return executor->crossed(); }
 
@@ -141,19 +146,21 @@ private:
   absl::Status prepare();
   absl::Status readMicroBatch(unsigned program, const Batch &batch,
                               uint64_t micro_batch);
-  /// The place of a micro-batch's first sample among those of all ranks.
+  /// Returns the place of a micro-batch's first sample among those of all
+  /// ranks.
   uint64_t sampleBase(uint64_t micro_batch) const;
-  /// Sums of what is evaluated, or of what trains, begin at 0.
+  /// Zeroes the sums of what is evaluated, or of what trains.
   absl::Status zeroTotals(bool evaluated) const;
   absl::Status runMicroBatches(const Batch &batch, const Batch *next);
-  /// Runs a program, on all ranks together; of micro-batch `k`, if it is one.
+  /// Runs a program, on all ranks together; for micro-batch `k`, if it is
+  /// given.
   absl::Status runProgram(
       unsigned program, unsigned slot, std::optional<uint64_t> k,
       absl::FunctionRef<void()> meanwhile = [] {});
   absl::Status runEvaluation(const Batch &batch,
                              absl::Span<const double> weights);
   absl::StatusOr<StepResult> readResult() const;
-  /// Aborts, and gives the error.
+  /// Aborts, and returns the error.
   absl::Status fail(const absl::Status &status);
 
   const LoadedPlan &loaded;
@@ -166,7 +173,7 @@ private:
   LossScaler loss_scaler;
   uint64_t steps_done = 0, updates_done = 0;
   std::vector<Staging> staging; // by program
-  /// Whether the first micro-batch of the next step has been read.
+  /// Tells whether the first micro-batch of the next step has been read.
   bool read_ahead = false;
   std::unique_ptr<Executor> executor;
 };

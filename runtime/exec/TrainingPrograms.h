@@ -20,8 +20,9 @@ struct TrainingPrograms {
   static absl::StatusOr<TrainingPrograms> of(const plan::Plan &plan);
 };
 
-/// What turns a sum over ranks and micro-batches into a mean, where the plan
-/// has no count of losses; of gradients, with a loss scale of 1.
+/// Returns the factor that turns a sum over ranks and micro-batches into a
+/// mean, where the plan has no count of losses; for gradients, with a loss
+/// scale of 1.
 double gradientScale(const plan::Plan &plan);
 
 } // namespace zerograph
