@@ -11,7 +11,7 @@ using namespace zerograph;
 
 namespace {
 
-/// Lists as one text: each part after its length.
+/// Writes pairs as one text: each part comes after its length.
 std::string pack(const std::map<std::string, std::string> &values) {
   std::string text;
   for (const auto &[name, value] : values) {

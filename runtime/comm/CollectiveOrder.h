@@ -34,7 +34,7 @@ public:
     return absl::OkStatus();
   }
 
-  /// The collective whose turn it was is done.
+  /// Passes the turn on: the collective whose turn it was is done.
   void done() {
     std::lock_guard<std::mutex> lock(mutex);
     ++next;

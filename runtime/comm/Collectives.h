@@ -24,7 +24,7 @@
 
 namespace zerograph {
 
-/// Where in the plan a collective stands.
+/// The place of a collective in the plan.
 struct CollectiveSite {
   std::string program;
   std::string step;      // name and index
@@ -32,7 +32,7 @@ struct CollectiveSite {
   uint32_t sequence = 0; // from 0, without gaps in a program
 };
 
-/// "all_gather 3 'unit 1' of program "step" (tensor, sequence 0)".
+/// Returns "all_gather 3 'unit 1' of program "step" (tensor, sequence 0)".
 std::string describe(const CollectiveSite &site, const char *what);
 
 /// Refuses a collective of some of the ranks, which is not built.
@@ -43,15 +43,16 @@ absl::Status needAllRanks(absl::Span<const unsigned> group, unsigned world);
 absl::Status needRankOrder(const plan::ReduceScatter &reduce,
                            const char *where);
 
-/// Where a shard has the sum of what is at byte `begin` of a rank's part.
+/// Returns where a shard has the sum of what is at byte `begin` of a rank's
+/// part.
 uint64_t sumOffset(const plan::ReduceScatter &reduce, uint64_t begin);
 
-/// Of a step whose accesses are pairs, and perhaps one more: the bytes of the
-/// first of each pair. An error where there is none.
+/// Returns the bytes of the first access of each pair, for a step whose
+/// accesses are pairs, and perhaps one more. An error where there is no pair.
 absl::StatusOr<std::vector<uint64_t>>
 bytesOfPairs(const plan::Step &step, const std::vector<DeviceRange> &ranges);
 
-/// Bytes that this rank received from other ranks.
+/// Counts bytes that this rank received from other ranks.
 struct TrafficCount {
   uint64_t gather = 0;
   uint64_t reduce = 0;
@@ -65,31 +66,32 @@ public:
   virtual unsigned world() const = 0;
   virtual unsigned rank() const = 0;
 
-  /// On all ranks, each on its own thread or process: meets the others, and
-  /// allocates what it needs on the device, so that what is left is known
-  /// before arenas are. `bind` does it where nobody has.
+  /// Meets the other ranks, each of which calls it on its own thread or
+  /// process, and allocates what it needs on the device, so that what is left
+  /// is known before arenas are. `bind` does it where nobody has.
   virtual absl::Status open() { return absl::OkStatus(); }
 
-  /// Sequence numbers begin anew. No collective is running on this rank.
+  /// Begins sequence numbers anew. No collective is running on this rank.
   virtual void beginProgram() {}
 
-  /// The operation of a step that is a collective among the ranks of `group`,
-  /// given in its order: an AllGather, ReduceScatter or AllReduce as the plan
-  /// describes it. `ranges`: the step's accesses on this rank. Issued, it runs
-  /// after those before it in the plan's order; it may block the thread where a
-  /// stream is one. This object outlives it.
+  /// Returns the operation of a step that is a collective among the ranks of
+  /// `group`, given in its order: an AllGather, ReduceScatter or AllReduce as
+  /// the plan describes it. `ranges` are the step's accesses on this rank.
+  /// Issued, it runs after those before it in the plan's order; it may block
+  /// the thread where a stream is one. This object outlives it.
   virtual absl::StatusOr<std::unique_ptr<Operation>>
   bind(const plan::Step &step, CollectiveSite site,
        absl::Span<const unsigned> group, std::vector<DeviceRange> ranges) = 0;
 
-  /// This rank failed: every collective of it ends with an error that carries
-  /// this one. The first call counts. To be called after any error: another
-  /// stream of this rank may wait for the collective before its own without a
-  /// deadline.
+  /// Ends every collective of this rank, which has failed, with an error that
+  /// carries this one. The first call counts. It is to be called after any
+  /// error: another stream of this rank may wait for the collective before its
+  /// own without a deadline.
   virtual void abort(const absl::Status &status) = 0;
 
-  /// After the last program, on all ranks, while their memory is still there.
-  /// Without it, and after an error, what ranks share ends where it is.
+  /// Ends the exchange after the last program, on all ranks, while their memory
+  /// is still there. Without it, and after an error, what ranks share ends
+  /// where it is.
   virtual absl::Status close() { return absl::OkStatus(); }
 
   virtual TrafficCount traffic() const = 0;

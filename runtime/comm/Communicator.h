@@ -14,7 +14,7 @@ class Communicator : public Collectives, public ControlPlane {
 public:
   unsigned world() const override = 0;
   unsigned rank() const override = 0;
-  /// One failure for both planes.
+  /// Tells both planes of one failure.
   void abort(const absl::Status &status) override = 0;
 };
 

@@ -4,7 +4,8 @@
 
 using namespace zerograph;
 
-/// "rank 0 has A, rank 2 has B", of those that differ from rank 0; or empty.
+/// Returns "rank 0 has A, rank 2 has B", for those that differ from rank 0; or
+/// empty.
 static absl::StatusOr<std::string> differences(ControlPlane &control,
                                                const std::string &what,
                                                const std::string &text) {

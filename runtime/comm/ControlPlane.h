@@ -18,8 +18,8 @@
 
 namespace zerograph {
 
-/// Longer deadlines are as good as this one, eleven days, and would overflow
-/// clocks.
+/// The longest deadline, eleven days: longer ones are as good, and would
+/// overflow clocks.
 constexpr std::chrono::duration<double> kLongestDeadline(1e6);
 
 class ControlPlane {
@@ -31,46 +31,48 @@ public:
 
   /// Waits for all ranks. `what` is for messages, here and below.
   virtual absl::Status barrier(const std::string &what) = 0;
-  /// Every rank's text, in rank order.
+  /// Returns every rank's text, in rank order.
   virtual absl::StatusOr<std::vector<std::string>>
   exchange(const std::string &what, const std::string &text) = 0;
-  /// The same for rank 0 alone; the others get nothing.
+  /// Returns the same on rank 0 alone; the others get nothing.
   virtual absl::StatusOr<std::vector<std::string>>
   collect(const std::string &what, const std::string &text) = 0;
-  /// Rank 0's text, for every rank.
+  /// Returns rank 0's text on every rank.
   virtual absl::StatusOr<std::string> broadcast(const std::string &what,
                                                 const std::string &text) = 0;
 
-  /// Whether ranks are in one process: what one opened, all can use.
+  /// Returns whether ranks are in one process: what one opened, all can use.
   virtual bool inOneProcess() const = 0;
-  /// While true this rank does something that no plan bounds, as compiling or
-  /// putting a file on the disk: others that wait for it do so as long as its
-  /// process is alive. Nothing for ranks that are threads, which do such things
-  /// before they begin or after they met.
+  /// Says whether this rank does something that no plan bounds, as compiling or
+  /// putting a file on the disk: others that wait for it then do so as long as
+  /// its process is alive. It does nothing for ranks that are threads, which do
+  /// such things before they begin or after they met.
   virtual void setBusy(bool busy) {}
-  /// At once: another rank's failure as far as this one has been told, for who
-  /// waits for something else than its calls; or OK.
+  /// Returns at once another rank's failure, as far as this one has been told,
+  /// or OK. It is for those who wait for something else than this object's
+  /// calls.
   virtual absl::Status failure() { return absl::OkStatus(); }
-  /// This rank failed: every wait of every rank ends with an error that
-  /// carries this one. The first call counts.
+  /// Ends every wait of every rank with an error that carries this one: this
+  /// rank failed. The first call counts.
   virtual void abort(const absl::Status &status) = 0;
 };
 
-/// An error on every rank unless all of them hold the same plan; it names the
-/// ranks that differ from rank 0 and the hashes.
+/// Returns an error on every rank unless all of them hold the same plan; it
+/// names the ranks that differ from rank 0 and the hashes.
 absl::Status compareHashes(ControlPlane &control, const std::string &hash_hex);
 
-/// An error on every rank unless all of them have the same `choices` of a
-/// device's module; it names those that differ from rank 0.
+/// Returns an error on every rank unless all of them have the same `choices` of
+/// a device's module; it names those that differ from rank 0.
 absl::Status compareChoices(ControlPlane &control, const std::string &choices);
 
-/// An error on every rank where any has one before the run: rank 0's says what
-/// failed where, the others' is Cancelled, to be passed on and not to be said.
+/// Returns an error on every rank where any has one before the run: rank 0's
+/// says what failed where, the others' is Cancelled, to be passed on and not to
+/// be said.
 absl::Status agree(ControlPlane &control, const std::string &what,
                    const absl::Status &own);
 
-/// An error, as those of `agree`, unless every rank has the same values by the
-/// same names.
+/// Returns an error, as those of `agree`, unless every rank has the same values
+/// by the same names.
 absl::Status compareSettings(ControlPlane &control,
                              const std::map<std::string, std::string> &values);
 

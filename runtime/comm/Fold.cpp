@@ -10,7 +10,7 @@ using namespace zerograph;
 
 namespace {
 
-/// Elements in the first-level cache with all their contributions.
+/// The elements that fit the first-level cache with all their contributions.
 constexpr uint64_t kBlock = 2048;
 
 struct Same {
@@ -26,7 +26,7 @@ struct FromF16 {
   float operator()(uint16_t bits) const { return fromF16(bits); }
 };
 
-/// `widen` makes an Element of a Wire.
+/// Folds contributions, of which `widen` makes an Element of a Wire.
 template <typename Wire, typename Element, typename Widen>
 void fold(std::byte *to, bool accumulate,
           absl::Span<const std::byte *const> contributions, uint64_t elements,
@@ -35,7 +35,7 @@ void fold(std::byte *to, bool accumulate,
     uint64_t count = std::min(kBlock, elements - begin);
     Element *__restrict sum = reinterpret_cast<Element *>(to) + begin;
     if (!accumulate) {
-      // Adding to +0.0, not copying: -0.0 becomes +0.0.
+      // The sum begins with +0.0, not with a copy: -0.0 becomes +0.0.
       std::fill_n(sum, count, Element(0));
     }
     for (const std::byte *contribution : contributions) {

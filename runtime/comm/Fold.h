@@ -12,9 +12,10 @@
 
 namespace zerograph {
 
-/// accumulator <- ((accumulator + c[0]) + c[1]) + ... for `elements` elements
-/// of type `type`, from +0.0 unless `accumulate`, of contributions of type
-/// `wire`: types that needReducible takes. The accumulator is no contribution.
+/// Sets accumulator <- ((accumulator + c[0]) + c[1]) + ... for `elements`
+/// elements of type `type`, from +0.0 unless `accumulate`, with contributions
+/// of type `wire`: types that needReducible takes. The accumulator is no
+/// contribution.
 void foldContributions(plan::ElementType wire, plan::ElementType type,
                        std::byte *accumulator, bool accumulate,
                        absl::Span<const std::byte *const> contributions,

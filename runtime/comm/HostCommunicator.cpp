@@ -39,7 +39,7 @@ std::unique_ptr<Operation> blocking(const HostCommunicator &comm,
                                                    std::move(call));
 }
 
-/// Accesses in pairs: two addresses, and the bytes of the first.
+/// Returns accesses in pairs: two addresses, and the bytes of the first.
 template <typename Pair>
 absl::StatusOr<std::vector<Pair>>
 pairsOf(const plan::Step &step, const std::vector<DeviceRange> &ranges) {
@@ -109,7 +109,7 @@ int64_t nanoseconds(std::chrono::steady_clock::time_point time) {
 
 } // namespace
 
-// What no step is bound to has no place.
+// Notes nothing for a number that no step is bound to: it has no place.
 void HostCommunicator::noteBegin(const CollectiveSite &site,
                                  Clock::time_point time) {
   if (site.sequence < work.size()) {

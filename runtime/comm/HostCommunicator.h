@@ -24,15 +24,15 @@ struct ReduceScatterCall {
   const std::byte *whole = nullptr;   // world * shard_bytes, this rank's
   std::byte *shard = nullptr;
   std::byte *staging = nullptr; // world * chunk_bytes
-  /// Of contributions: what a rank's shard is of the whole, and what travels of
-  /// that at once.
+  /// The bytes of contributions that are a rank's shard of the whole, and those
+  /// that travel at once.
   uint64_t shard_bytes = 0;
   uint64_t chunk_bytes = 0;
   bool accumulate = false;
 
-  /// Elements of so many bytes of contributions.
+  /// Returns how many elements so many bytes of contributions have.
   uint64_t elements(uint64_t bytes) const { return bytes / elementSize(wire); }
-  /// Where the sum lies of what is at byte `begin` of contributions.
+  /// Returns where the sum lies of what is at byte `begin` of contributions.
   std::byte *sumAt(uint64_t begin) const {
     return shard + elements(begin) * elementSize(type);
   }
@@ -62,14 +62,15 @@ public:
                                  plan::ElementType type,
                                  absl::Span<const ReduceArray> arrays) = 0;
 
-  /// Of the last call that was bound under this number, which has returned:
-  /// when it did not wait for other ranks.
+  /// Returns when the last call that was bound under this number, which has
+  /// returned, did not wait for other ranks.
   WorkTime workTime(uint32_t sequence) const { return work[sequence]; }
 
 protected:
   using Clock = std::chrono::steady_clock;
-  /// The other ranks had come, and the call was done with them. Each number has
-  /// its own times: the next call may begin while one is asked for.
+  /// Note that the other ranks had come, and that the call was done with them.
+  /// Each number has its own times: the next call may begin while one is asked
+  /// for.
   void noteBegin(const CollectiveSite &site, Clock::time_point time);
   void noteEnd(const CollectiveSite &site, Clock::time_point time);
 

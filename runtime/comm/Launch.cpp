@@ -11,9 +11,10 @@ using namespace zerograph;
 namespace {
 
 constexpr unsigned kLastPort = 65535;
-/// Below the ports that systems give away. Jobs of one node should not meet,
-/// whose numbers, or MASTER_PORT, are often one more than another's: what one
-/// tries second lies far from what the others try first.
+/// The ports to meet at. They lie below those that systems give away. Jobs of
+/// one node should not meet, whose numbers, or MASTER_PORT, are often one more
+/// than another's: what one tries second lies far from what the others try
+/// first.
 constexpr unsigned kFirstPort = 15000, kPorts = 10000, kTries = 4,
                    kApart = 2503;
 
@@ -29,8 +30,8 @@ absl::Status checkRank(const char *rank_name, unsigned rank,
       world, ": ranks count from 0 to ", world == 0 ? 0 : world - 1));
 }
 
-/// `ports` of the place; `job`: a number to choose by where neither variable is
-/// set.
+/// Reads `ports` of the place. `job` is a number to choose by where neither
+/// variable is set.
 absl::Status readPorts(const LaunchVariables &read, std::optional<uint64_t> job,
                        MeetingPlace &place) {
   ZG_ASSIGN_OR_RETURN(std::optional<unsigned> own,
@@ -64,7 +65,7 @@ absl::Status readPorts(const LaunchVariables &read, std::optional<uint64_t> job,
   return absl::OkStatus();
 }
 
-/// By the variables that torchrun sets, and others after it.
+/// Reads the variables that torchrun sets, and others after it.
 MaybeLaunch torchLaunch(const LaunchVariables &read) {
   ZG_ASSIGN_OR_RETURN(std::optional<unsigned> rank, read.number("RANK"));
   ZG_ASSIGN_OR_RETURN(std::optional<unsigned> world,
@@ -102,7 +103,7 @@ MaybeLaunch torchLaunch(const LaunchVariables &read) {
   return launch;
 }
 
-/// Processes of an MPI. Here the numbers are not ours to judge: MPI will.
+/// Finds processes of an MPI. Here the numbers are not ours to judge: MPI will.
 MaybeLaunch mpiLaunch(const LaunchVariables &read) {
   struct Names {
     const char *launcher;
@@ -139,7 +140,7 @@ MaybeLaunch mpiLaunch(const LaunchVariables &read) {
   return std::nullopt;
 }
 
-/// Where rank 0 of a step of Slurm is: on the first of its nodes.
+/// Returns where rank 0 of a step of Slurm is: on the first of its nodes.
 absl::StatusOr<MeetingPlace> placeOfStep(const LaunchVariables &read) {
   MeetingPlace place;
   for (const char *name : {"MASTER_ADDR", "SLURM_STEP_NODELIST",

@@ -20,7 +20,7 @@
 
 namespace zerograph {
 
-/// Where processes meet that MPI does not bring together.
+/// The place to meet for processes that MPI does not bring together.
 struct MeetingPlace {
   std::string host; // of rank 0
   /// Rank 0 listens on the first of them that nobody else has, and the others
@@ -34,13 +34,13 @@ struct MeetingPlace {
   std::string run;
 };
 
-/// What a launcher says of the processes that it started.
+/// The processes that a launcher started, by its own words.
 struct Launch {
   std::string launcher; // "mpirun", "srun", "torchrun", ...
   unsigned rank = 0;
-  /// 0 where the launcher does not say, and MPI will.
+  /// The number of ranks; 0 where the launcher does not say, and MPI will.
   unsigned world = 0;
-  /// What may keep MPI from starting, and what to do instead; else empty.
+  /// Says what may keep MPI from starting, and what to do instead; else empty.
   std::string doubt;
   /// Given where the processes have no MPI, but one another's rank and a place
   /// to meet at: enough for a control plane (`tcp/`), not for data that lies in
@@ -48,14 +48,14 @@ struct Launch {
   std::optional<MeetingPlace> place;
 };
 
-/// The value of an environment variable, or null.
+/// Returns the value of an environment variable, or null.
 using Variables = std::function<const char *(const char *name)>;
 
-/// Nothing for a process that is alone. In this order: torchrun's own
-/// processes, wherever torchrun runs; processes of MPI (mpirun, srun with
-/// PMIx); those with torchrun's variables; those of an srun without MPI.
-/// An error names the variable that is missing, malformed, or contradicts
-/// another.
+/// Returns the launch; nothing for a process that is alone. It looks, in this
+/// order, for torchrun's own processes, wherever torchrun runs; processes of
+/// MPI (mpirun, srun with PMIx); those with torchrun's variables; those of an
+/// srun without MPI. An error names the variable that is missing, malformed, or
+/// contradicts another.
 absl::StatusOr<std::optional<Launch>>
 detectLaunch(const Variables &get = std::getenv);
 
@@ -66,8 +66,8 @@ absl::Status needMpi(const Launch &launch);
 /// Refuses to do once for each of several processes what is done once.
 absl::Status needOneProcess();
 
-/// The first host of a list as Slurm writes it: "node07" of
-/// "node[07-09,12],login1". Empty of what is no list.
+/// Returns the first host of a list as Slurm writes it: "node07" for
+/// "node[07-09,12],login1". Empty for a text that is no list.
 std::string firstHost(const std::string &hosts);
 
 } // namespace zerograph

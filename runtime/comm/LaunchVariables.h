@@ -9,14 +9,14 @@
 
 namespace zerograph {
 
-/// What is set and makes no sense is an error.
+/// Reads variables. One that is set and makes no sense is an error.
 class LaunchVariables {
 public:
   explicit LaunchVariables(const Variables &get) : get(get) {}
 
   bool has(const char *name) const { return !text(name).empty(); }
 
-  /// Of one that is not set: nothing, as of an empty one.
+  /// Returns the text; nothing for one that is not set, as for an empty one.
   std::string text(const char *name) const {
     const char *value = get(name);
     return value ? value : "";

@@ -30,8 +30,8 @@ std::string processors() {
   return text;
 }
 
-/// The same for all of a machine that see each other's process numbers: a
-/// container has numbers of its own.
+/// Returns the same for all of a machine that see each other's process numbers:
+/// a container has numbers of its own.
 std::string placeName() {
   struct stat space = {};
   stat("/proc/self/ns/pid", &space);
@@ -72,8 +72,9 @@ void Peers::watch(unsigned rank, absl::Span<const std::string> texts) {
     same_processors += here && parts[3] == own[3];
     if (here && parts[1] == own[1] && peer != rank &&
         absl::SimpleAtoi(parts[2], &process)) {
-      // Readable once the process has ended, also before anyone has asked for
-      // its status. Older kernels have no such call: then it is not watched.
+      // The descriptor is readable once the process has ended, also before
+      // anyone has asked for its status. Older kernels have no such call: then
+      // it is not watched.
       descriptor = int(syscall(SYS_pidfd_open, process, 0));
     }
     descriptors.push_back(descriptor);

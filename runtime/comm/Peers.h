@@ -10,11 +10,12 @@
 
 namespace zerograph {
 
-/// The same for all processes that share a machine's memory and processors.
+/// Returns the same for all processes that share a machine's memory and
+/// processors.
 std::string machineName();
 
-/// This process as others see it: where it runs, on which processors, its
-/// number. Only `Peers` reads the text.
+/// Describes this process as others see it: where it runs, on which processors,
+/// its number. Only `Peers` reads the text.
 std::string describeThisProcess();
 
 /// Watches the other ranks' processes as far as they run on this host: one that
@@ -26,15 +27,15 @@ public:
   Peers(const Peers &) = delete;
   Peers &operator=(const Peers &) = delete;
 
-  /// `texts`: every rank's `describeThisProcess()`. The processes are there:
-  /// they have not ended since.
+  /// Watches the processes of `texts`, every rank's `describeThisProcess()`.
+  /// The processes are there: they have not ended since.
   void watch(unsigned rank, absl::Span<const std::string> texts);
 
-  /// Whether the process of `rank` is known to have ended.
+  /// Returns whether the process of `rank` is known to have ended.
   bool hasEnded(unsigned rank) const;
-  /// "process 1234 on host", or nothing.
+  /// Returns "process 1234 on host", or nothing.
   std::string name(unsigned rank) const;
-  /// Ranks that share this one's processors, itself included.
+  /// Returns the ranks that share this one's processors, itself included.
   unsigned sharing() const { return same_processors; }
 
 private:

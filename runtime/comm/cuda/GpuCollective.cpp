@@ -67,11 +67,11 @@ public:
 protected:
   /// Adds what a run receives from other ranks.
   virtual void count(TrafficCount &traffic) const = 0;
-  /// Once what all ranks give is there.
+  /// Enqueues the copies, once what all ranks give is there.
   virtual absl::Status enqueue(CUstream stream) = 0;
 
   unsigned world() const { return unsigned(group.world); }
-  /// Access `access` of a rank.
+  /// Returns the address of access `access` of a rank.
   CUdeviceptr of(unsigned rank, size_t access) const {
     return shown[rank].addresses[access];
   }
@@ -89,7 +89,8 @@ protected:
   GpuRank &self;
 
 private:
-  /// Every rank has recorded an event, and this stream awaits them.
+  /// Meets the others: every rank records an event, and this stream awaits
+  /// them.
   absl::Status meet(CUstream stream, CUevent GpuShown::*event,
                     const std::string &place) {
     ZG_CUDA(api, cuEventRecord, shown[self.rank].*event, stream);
@@ -103,14 +104,14 @@ private:
   }
 
   CollectiveSite site;
-  /// For messages, made once.
+  /// Texts for messages, made once.
   std::string text, begin_text, end_text;
   std::vector<GpuShown> &shown;
   const CudaApi &api;
   CUevent complete = nullptr;
 };
 
-/// Accesses in pairs: a shard, and the whole that holds every rank's.
+/// Has accesses in pairs: a shard, and the whole that holds every rank's.
 class GpuGather final : public GpuCollective {
 public:
   using GpuCollective::GpuCollective;
@@ -138,7 +139,7 @@ protected:
   }
 };
 
-/// Accesses: the whole, the shard, staging for a chunk of every rank.
+/// Has three accesses: the whole, the shard, staging for a chunk of every rank.
 class GpuReduceScatter final : public GpuCollective {
 public:
   using GpuCollective::GpuCollective;
@@ -152,7 +153,7 @@ protected:
     for (uint64_t begin = 0; begin < part_bytes; begin += chunk) {
       uint64_t part = std::min(chunk, part_bytes - begin);
       for (unsigned peer = 0; peer < world(); ++peer) {
-        // The own contribution too: the shard may lie where it is.
+        // The own contribution is copied too: the shard may lie where it is.
         CUdeviceptr from = of(peer, 0) + self.rank * part_bytes + begin;
         ZG_RETURN_IF_ERROR(copy(stream, staging + peer * chunk, from, part));
       }
@@ -167,8 +168,8 @@ protected:
   }
 };
 
-/// Accesses in pairs: this rank's values, and their sum. Staging is not needed:
-/// here ranks see each other's memory.
+/// Has accesses in pairs: this rank's values, and their sum. Staging is not
+/// needed: here ranks see each other's memory.
 class GpuAllReduce final : public GpuCollective {
 public:
   using GpuCollective::GpuCollective;

@@ -14,23 +14,24 @@
 
 namespace zerograph {
 
-/// What a rank shows the others of a collective: where its accesses lie, and
-/// when what it gives is there and what it takes is taken.
+/// The part of a collective that a rank shows the others: where its accesses
+/// lie, and when what it gives is there and what it takes is taken.
 struct GpuShown {
   std::vector<CUdeviceptr> addresses;
   CUevent ready = nullptr, done = nullptr;
 };
 
-/// What the ranks of a process share: of each collective, by program and
-/// sequence number, what each rank shows.
+/// The state that the ranks of a process share: what each rank shows of each
+/// collective, by program and sequence number.
 struct GpuGroup {
   GpuGroup(const CudaModule &module, size_t world)
       : module(module), world(world) {}
   ~GpuGroup();
 
-  /// A collective's, of all ranks; from any thread. It stays where it is.
+  /// Returns what all ranks show of a collective; from any thread. It stays
+  /// where it is.
   std::vector<GpuShown> &shownOf(const CollectiveSite &site);
-  /// An event that lives as long as the group.
+  /// Makes an event that lives as long as the group.
   absl::Status makeEvent(CUevent &event);
 
   const CudaModule &module;
@@ -42,15 +43,15 @@ private:
   std::vector<CUevent> events;
 };
 
-/// Where a rank stands: used by the thread that issues its programs.
+/// The state of a rank, used by the thread that issues its programs.
 struct GpuRank {
   unsigned rank = 0;
-  /// Of collectives that are complete on all ranks.
+  /// Orders collectives; one is complete when all ranks are done with it.
   QueueOrder order;
   TrafficCount count;
 };
 
-/// All outlive the operation.
+/// Binds a collective. All arguments outlive the operation.
 absl::StatusOr<std::unique_ptr<Operation>>
 bindGpuCollective(GpuGroup &group, ControlPlane &control, GpuRank &rank,
                   const plan::Step &step, CollectiveSite site,

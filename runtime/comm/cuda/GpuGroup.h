@@ -16,9 +16,9 @@
 
 namespace zerograph {
 
-/// The collectives of each rank of `controls`, in rank order: a rank's issuing
-/// thread meets the others' through its own. None where `module` is no GPU's.
-/// The module and the controls outlive them.
+/// Returns the collectives of each rank of `controls`, in rank order: a rank's
+/// issuing thread meets the others' through its own. Returns none where
+/// `module` is no GPU's. The module and the controls outlive them.
 std::vector<std::unique_ptr<Collectives>>
 makeGpuGroup(const Module &module, absl::Span<ControlPlane *const> controls);
 

@@ -7,8 +7,8 @@
 
 namespace zerograph {
 
-/// What FoldKernel.h says, for `count` arrays of `bytes` bytes of type `wire`,
-/// each `stride` bytes after the one before; whole elements.
+/// The fold of FoldKernel.h, for `count` arrays of `bytes` bytes of type
+/// `wire`, each `stride` bytes after the one before; whole elements.
 struct GpuFold {
   plan::ElementType wire = plan::F32;
   CUdeviceptr sum = 0, contributions = 0;

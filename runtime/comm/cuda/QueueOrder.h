@@ -9,12 +9,13 @@
 
 namespace zerograph {
 
-/// Each collective's stream awaits the collective before it, whatever stream
-/// that was on. Used by the thread that issues, or records, a rank's programs.
+/// Makes each collective's stream await the collective before it, whatever
+/// stream that was on. Used by the thread that issues, or records, a rank's
+/// programs.
 class QueueOrder {
 public:
-  /// The collective of this number is issued on `stream`; an error where it is
-  /// not its turn. With number 0 a program begins. `text` describes it, for the
+  /// Begins the collective of this number on `stream`; an error where it is not
+  /// its turn. With number 0 a program begins. `text` describes it, for the
   /// message.
   absl::Status begin(const CudaApi &api, CUstream stream, uint32_t sequence,
                      const std::string &text) {
@@ -33,7 +34,8 @@ public:
     return absl::OkStatus();
   }
 
-  /// All of it is on `stream`; `complete` tells when it is done.
+  /// Ends the collective: all of it is on `stream`. `complete` tells when it is
+  /// done.
   absl::Status end(const CudaApi &api, CUstream stream, CUevent complete) {
     ZG_CUDA(api, cuEventRecord, complete, stream);
     last = complete;

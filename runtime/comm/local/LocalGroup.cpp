@@ -16,9 +16,9 @@ namespace {
 
 using Duration = Rendezvous::Clock::duration;
 
-/// What a rank shows the others of its call. It is the group's and not the
-/// caller's: a rank that gives up returns while others may still read it. The
-/// buffers that it points to live as long as the run.
+/// The part of its call that a rank shows the others. It is the group's and not
+/// the caller's: a rank that gives up returns while others may still read it.
+/// The buffers that it points to live as long as the run.
 struct Shown {
   std::vector<GatherSegment> segments;
   ReduceScatterCall call;
@@ -92,9 +92,9 @@ private:
   template <typename Publish>
   absl::Status enter(const CollectiveSite &site, const char *what,
                      const Publish &publish);
-  /// No rank reads this rank's memory any more.
+  /// Waits until no rank reads this rank's memory any more.
   absl::Status leave(const CollectiveSite &site, const char *what);
-  /// The texts of the first `count` ranks.
+  /// Returns the texts of the first `count` ranks.
   absl::StatusOr<std::vector<std::string>>
   texts(const std::string &what, const std::string &text, unsigned count);
   void met() const {

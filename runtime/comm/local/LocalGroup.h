@@ -23,8 +23,9 @@ struct LocalGroupOptions {
   std::function<void(unsigned rank)> on_met;
 };
 
-/// One communicator a rank. Each is used by its rank's threads; a destroyed
-/// one counts as a rank that has ended, and waiting for it is an error.
+/// Makes one communicator a rank. Each is used by its rank's threads; a
+/// destroyed one counts as a rank that has ended, and waiting for it is an
+/// error.
 std::vector<std::unique_ptr<HostCommunicator>>
 makeLocalGroup(const LocalGroupOptions &options);
 

@@ -43,11 +43,11 @@ public:
     return status.ok() ? status : explain(rank, status, describe());
   }
 
-  /// A rank failed; the first failure is kept and told to all.
+  /// Fails a rank; the first failure is kept and told to all.
   void fail(unsigned rank, const absl::Status &status);
-  /// A rank will not come any more.
+  /// Ends a rank, which will not come any more.
   void end(unsigned rank);
-  /// The failure, or OK.
+  /// Returns the failure, or OK.
   absl::Status failure();
 
 private:
@@ -55,8 +55,9 @@ private:
   absl::Status explain(unsigned rank, const absl::Status &status,
                        const std::string &where);
   absl::Status failureLocked() const;
-  /// False where another rank has failed before: one failure is told to all,
-  /// also where two ranks reach their deadlines at once.
+  /// Fails a rank. Returns false where another rank has failed before: one
+  /// failure is told to all, also where two ranks reach their deadlines at
+  /// once.
   bool failLocked(unsigned rank, const absl::Status &status);
   std::string missingLocked(const std::vector<bool> &present) const;
 

@@ -18,14 +18,15 @@ using Clock = Engine::Clock;
 
 /// How often a waiting thread looks whether a process has ended.
 constexpr std::chrono::milliseconds kLook(50);
-/// This process itself was stopped, or starved, where it looks so late: that is
-/// no fault of the others.
+/// A thread that looks so late was itself stopped, or starved: that is no fault
+/// of the others.
 constexpr std::chrono::seconds kLate(1);
-/// What a process that ended may still have said arrives in this time.
+/// The time in which what a process may have said before it ended arrives.
 constexpr std::chrono::milliseconds kLastWords(200);
-/// A rank that was told to end and hears so long of no other says it.
+/// The silence after which a rank that was told to end says that it hears of no
+/// other.
 constexpr std::chrono::milliseconds kSilence(300);
-/// The thread answers in this time, or it is stuck in a call of MPI.
+/// The time in which the thread answers, or it is stuck in a call of MPI.
 constexpr std::chrono::seconds kAnswer(3);
 
 double seconds(Clock::duration duration) {
@@ -41,7 +42,7 @@ Engine::start(Clock::duration deadline, std::function<bool()> told_to_end) {
   state->deadline = deadline;
   state->told_to_end = std::move(told_to_end);
   try {
-    // Not joined: it may never come back from a call.
+    // The thread is not joined: it may never come back from a call.
     std::thread([state] { state->serve(); }).detach();
   } catch (const std::system_error &error) {
     return absl::ResourceExhaustedError(absl::StrCat(
@@ -83,8 +84,8 @@ absl::Status Engine::look(Wait &wait, Describe describe) {
   if (now - std::exchange(wait.looked, now) > kLate) {
     std::fill(s.heard.begin(), s.heard.end(), now);
   }
-  // Who waits for another itself is not to blame, and may have begun to wait
-  // later than this rank: it has half a deadline more to say for whom.
+  // A rank that waits for another itself is not to blame, and may have begun to
+  // wait later than this rank: it has half a deadline more to say for whom.
   auto waits = [&](unsigned peer) {
     return s.waiting[peer] + 2 * s.beatInterval() > now;
   };

@@ -37,18 +37,17 @@ public:
   using Describe = absl::FunctionRef<std::string()>;
 
   /// Opens MPI and starts the thread, which initializes it. One engine a
-  /// process, once.
-  /// `told_to_end`: see MpiOptions; may be null.
+  /// process, once. For `told_to_end` see MpiOptions; it may be null.
   static absl::StatusOr<std::unique_ptr<Engine>>
   start(Clock::duration deadline, std::function<bool()> told_to_end);
-  /// Without `finish` or `abortAll` before it, MPI is left as it is: the
-  /// launcher sees a process that ended without finalizing.
+  /// Leaves MPI as it is without `finish` or `abortAll` before: the launcher
+  /// sees a process that ended without finalizing.
   ~Engine();
 
   unsigned rank() const { return self; }
   unsigned world() const { return size; }
 
-  /// From now on the ends of these processes are seen.
+  /// Sees the ends of these processes from now on.
   void watch(absl::Span<const std::string> processes);
   const Peers &peers() const;
 
@@ -58,21 +57,21 @@ public:
   absl::Status transfer(absl::Span<const Message> receives,
                         absl::Span<const Message> sends, Describe describe);
 
-  /// Of the last transfer, which is over: when something had come from every
-  /// rank that it received from. What is short comes at once.
+  /// Returns when, in the last transfer, which is over, something had come from
+  /// every rank that it received from. A short message comes at once.
   Clock::time_point met() const;
 
-  /// This rank failed: tells the others, and ends every transfer. The first
+  /// Tells the others that this rank failed, and ends every transfer. The first
   /// failure counts. Returns once MPI touches no memory of a transfer.
   void fail(const absl::Status &status);
-  /// The failure as others of this rank are told it, or OK.
+  /// Returns the failure as others of this rank are told it, or OK.
   absl::Status failure() const;
-  /// For a thread that waits for other ranks without a transfer: an error that
-  /// names those whose processes have ended, as far as it is known, or OK. One
-  /// thread's.
+  /// Returns an error that names the ranks whose processes have ended, as far
+  /// as it is known, or OK; for a thread that waits for other ranks without a
+  /// transfer. Only one thread calls it.
   absl::Status lookForEnded();
 
-  /// While true, this rank tells the others from time to time that it is
+  /// Says whether this rank tells the others from time to time that it is
   /// alive, which moves their deadlines.
   void setBusy(bool busy);
 
@@ -85,15 +84,15 @@ public:
 private:
   struct State;
   explicit Engine(std::shared_ptr<State> state) : state(std::move(state)) {}
-  /// Whether the thread has ended within `limit`.
+  /// Ends the thread; returns whether it has ended within `limit`.
   bool end(int ending, Clock::duration limit);
-  /// What is wrong with the ranks that a transfer waits for, or OK.
+  /// Returns what is wrong with the ranks that a transfer waits for, or OK.
   struct Wait;
   absl::Status look(Wait &wait, Describe describe);
 
   std::shared_ptr<State> state; // the thread's too: it may be left behind
   unsigned self = 0, size = 1;
-  // Of `lookForEnded`.
+  // The state of `lookForEnded`.
   Clock::time_point looked = {};
   std::vector<Clock::time_point> gone; // by rank: when its end was seen
 };

@@ -17,17 +17,17 @@ struct Engine::State {
   enum Job { kNone, kWaiting, kRunning };
   enum Ending { kGoOn, kFinalize, kAbort, kLeave };
 
-  /// Longer messages go in pieces: MPI counts in an int, and a deadline moves
-  /// with each piece.
+  /// The bytes of a piece. Longer messages go in pieces: MPI counts in an int,
+  /// and a deadline moves with each piece.
   static constexpr uint64_t kPiece = 4 << 20;
   static uint64_t piecesOf(uint64_t bytes) {
     return (bytes + kPiece - 1) / kPiece;
   }
 
-  /// The thread's body, and the only code that calls MPI (EngineThread.cpp).
+  /// Runs the thread. This is the only code that calls MPI (EngineThread.cpp).
   void serve();
 
-  /// The first failure counts. With `mutex`.
+  /// Sets the failure; the first counts. Called with `mutex`.
   void setFailure(unsigned rank, const absl::Status &status) {
     if (failed.ok()) {
       failed = status;
@@ -43,7 +43,7 @@ struct Engine::State {
                      "rank ", failed_rank, " failed: ", failed.message()));
   }
 
-  /// Between messages that this rank is busy, or waits.
+  /// Returns the time between messages that this rank is busy, or waits.
   Clock::duration beatInterval() const {
     return std::min<Clock::duration>(std::chrono::seconds(1), deadline / 5);
   }
@@ -91,11 +91,12 @@ private:
   void tellOthers(const std::string &text);
   void park();
   void end(Ending how);
-  /// `peer`: whom the call was about, after its name.
+  /// Returns whether the call succeeded. `peer` is the rank that it was about,
+  /// after its name.
   bool succeeded(int code, const char *call,
                  std::optional<unsigned> peer = std::nullopt);
 
-  // The thread's alone.
+  // The rest is the thread's alone.
   /// Room for one of MPI's requests; see MpiCalls.
   using Request = uint64_t;
   std::vector<Request> requests;

@@ -11,14 +11,14 @@ using namespace zerograph;
 
 namespace {
 
-/// Between looks while nothing is under way; messages that this rank failed, or
-/// another did, are handled in this time.
+/// The time between looks while nothing is under way; messages that this rank
+/// failed, or another did, are handled in this time.
 constexpr std::chrono::milliseconds kTick(10);
-/// Tests without a result before the processor is left to others for longer
+/// The tests without a result before the processor is left to others for longer
 /// than a yield.
 constexpr unsigned kYields = 200;
 constexpr std::chrono::microseconds kPause(20);
-/// Others that can be told of a failure are told in this time.
+/// The time in which others that can be told of a failure are told.
 constexpr std::chrono::milliseconds kTelling(500);
 
 constexpr int kControlTag = 1, kFirstTag = 2;
@@ -30,7 +30,7 @@ constexpr char kBusy = 'B', kWaits = 'W', kFailed = 'F';
 
 } // namespace
 
-/// An error of MPI is one of this rank.
+/// Makes an error of MPI one of this rank.
 bool Engine::State::succeeded(int code, const char *call,
                               std::optional<unsigned> peer) {
   if (code == 0) {
@@ -79,10 +79,10 @@ void Engine::State::listen() {
             "MPI_Irecv");
 }
 
-/// Begins the job that was waiting. Without `mutex`: where a peer's connection
-/// has broken, MPI may stay in the call that sends to it, and the caller goes
-/// on looking at its deadline. Where it has given up meanwhile, its memory may
-/// be gone: no message is begun any more.
+/// Begins the job that was waiting. Called without `mutex`: where a peer's
+/// connection has broken, MPI may stay in the call that sends to it, and the
+/// caller goes on looking at its deadline. Where the caller has given up
+/// meanwhile, its memory may be gone: no message is begun any more.
 void Engine::State::post(int tag, const std::vector<Message> &in,
                          const std::vector<Message> &out) {
   requests.clear();
@@ -104,7 +104,7 @@ void Engine::State::post(int tag, const std::vector<Message> &in,
       }
     }
   };
-  // Receives first: what comes early then needs no place of MPI's own.
+  // Receives come first: what comes early then needs no place of MPI's own.
   for (const Message &message : in) {
     add(message, "MPI_Irecv from rank ", mpi->receive);
   }
@@ -116,7 +116,7 @@ void Engine::State::post(int tag, const std::vector<Message> &in,
   succeeded(code, call, peer);
 }
 
-/// Whether anything was done.
+/// Returns whether anything was done.
 bool Engine::State::testRequests() {
   if (requests.empty()) {
     return false;
@@ -208,8 +208,8 @@ void Engine::State::tellOthers(const std::string &text) {
   }
 }
 
-/// After a failure: MPI moves bytes in its calls alone, so without any more of
-/// them the memory of transfers may go.
+/// Parks the thread after a failure: MPI moves bytes in its calls alone, so
+/// without any more of them the memory of transfers may go.
 void Engine::State::park() {
   std::string text;
   bool own = false;
@@ -268,7 +268,8 @@ void Engine::State::serve() {
     bool begins = job == kWaiting;
     int tag = 0;
     if (begins) {
-      // Counted on every rank, also where this one has nothing to move.
+      // Transfers are counted on every rank, also where this one has nothing to
+      // move.
       tag = kFirstTag + int(transfers++ % kTags);
       // The caller may go while they are posted.
       in.assign(receives.begin(), receives.end());

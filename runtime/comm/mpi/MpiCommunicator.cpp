@@ -38,7 +38,7 @@ MpiCommunicator::join(const Launch &launch, const MpiOptions &options) {
       std::vector<std::string> processes,
       self->exchange("meeting the other ranks", describeThisProcess()));
   self->engine->watch(processes);
-  // What is watched must not have ended before.
+  // Processes that are watched must not have ended before.
   ZG_RETURN_IF_ERROR(self->barrier("meeting the other ranks"));
   return self;
 }
@@ -150,7 +150,8 @@ absl::Status MpiCommunicator::allReduce(const CollectiveSite &site,
     all += array.bytes;
   }
   received.resize(std::max<uint64_t>(received.size(), all * world()));
-  // Array after array, in each one rank after rank: aligned as its elements.
+  // Array comes after array, and in each rank after rank: aligned as its
+  // elements.
   forPeers([&](unsigned peer) {
     uint64_t begin = 0;
     for (const ReduceArray &array : arrays) {

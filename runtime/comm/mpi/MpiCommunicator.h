@@ -17,15 +17,15 @@ struct MpiOptions {
   /// The longest that a rank waits for others without a sign of them; what it
   /// computes before is not counted.
   std::chrono::duration<double> deadline = std::chrono::seconds(300);
-  /// Whether this process was told to end. A launcher does so before it kills,
-  /// without a word, the processes beside one that has died on another host: a
-  /// rank that is waiting then says for whom.
+  /// Returns whether this process was told to end. A launcher does so before it
+  /// kills, without a word, the processes beside one that has died on another
+  /// host: a rank that is waiting then says for whom.
   std::function<bool()> told_to_end;
   /// Called by each rank as it enters a collective, for tests that delay some.
   std::function<void(unsigned rank, const CollectiveSite &site)> on_enter;
 };
 
-/// This process's rank. One a process.
+/// This process's rank. There is one a process.
 class MpiCommunicator final : public HostCommunicator {
 public:
   /// Meets the processes that the launcher started beside this one.
@@ -77,12 +77,12 @@ private:
   absl::Status enter(const CollectiveSite &site, const char *what);
   /// Exchanges `receives` and `sends`.
   absl::Status transfer(const CollectiveSite &site, const char *what);
-  /// The next collective's turn.
+  /// Passes the turn to the next collective.
   void leave(const CollectiveSite &site);
   /// Calls `body(i-th peer)`, every rank beginning with another one.
   template <typename Body>
   void forPeers(const Body &body) const;
-  /// Sends `text` to `to` and gives the texts of `from`, by rank.
+  /// Sends `text` to `to` and returns the texts of `from`, by rank.
   absl::StatusOr<std::vector<std::string>>
   transferTexts(const std::string &what, const std::string &text,
                 absl::Span<const unsigned> to, absl::Span<const unsigned> from);
@@ -92,7 +92,7 @@ private:
   std::unique_ptr<Engine> engine;
   CollectiveOrder order;
   TrafficCount count;
-  // Of one collective at a time; they keep their space.
+  // The messages of one collective at a time; they keep their space.
   std::vector<Message> receives, sends;
   std::vector<const std::byte *> contributions; // by rank, for folds
   std::vector<std::byte> received;              // of an all_reduce

@@ -10,11 +10,11 @@
 
 namespace zerograph {
 
-/// The functions of the MPI that is installed; opened once, never closed. An
-/// error says what is missing and what to do. Thread-safe.
+/// Returns the functions of the MPI that is installed; opened once, never
+/// closed. An error says what is missing and what to do. Thread-safe.
 absl::StatusOr<const MpiCalls *> mpiCalls();
 
-/// "Open MPI v4.1.4"; needs no launcher.
+/// Returns "Open MPI v4.1.4"; needs no launcher.
 absl::StatusOr<std::string> mpiVersion();
 
 } // namespace zerograph

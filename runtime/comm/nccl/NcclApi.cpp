@@ -13,10 +13,11 @@ using namespace zerograph;
 
 namespace {
 
-/// The first that registers buffers.
+/// The first version that registers buffers.
 constexpr int kLeastVersion = 21900;
 
-/// The wheel for CUDA 13 does not start with a driver for CUDA 12.
+/// Returns the names of NCCL for the driver's CUDA: the wheel for CUDA 13 does
+/// not start with a driver for CUDA 12.
 LibraryNames names() {
   int version = 13000;
   if (auto driver = cudaApi(); driver.ok()) {
@@ -88,8 +89,8 @@ absl::Status zerograph::ncclStatus(const NcclApi &api, ncclResult_t result,
   if (more && *more) {
     absl::StrAppend(&message, ": ", more);
   }
-  // What CUDA's runtime within NCCL says; NCCL's version does not tell for
-  // which CUDA it was built.
+  // The message is of CUDA's runtime within NCCL; NCCL's version does not tell
+  // for which CUDA it was built.
   if (absl::StrContains(message, "driver version is insufficient")) {
     absl::StrAppend(&message, ". ", api.path,
                     " is for a newer CUDA than the driver: pip install ",

@@ -38,8 +38,8 @@ struct ncclUniqueId {
   char internal[NCCL_UNIQUE_ID_BYTES];
 };
 
-/// As version 2.18 has it; later ones take it for what it says it is, and
-/// give what they have added its default.
+/// The configuration as version 2.18 has it; later ones take it for what it
+/// says it is, and give what they have added its default.
 struct ncclConfig_t {
   size_t size = sizeof(ncclConfig_t);
   unsigned magic = 0xcafebeef;
@@ -52,7 +52,7 @@ struct ncclConfig_t {
   int splitShare = INT_MIN;
 };
 
-// F(name, parameters); all give ncclResult_t but the texts of errors.
+// Lists F(name, parameters); all return ncclResult_t but the texts of errors.
 #define ZEROGRAPH_NCCL_FUNCTIONS(F)                                            \
   F(ncclGetVersion, ncclResult_t(int *))                                       \
   F(ncclGetUniqueId, ncclResult_t(ncclUniqueId *))                             \
@@ -78,7 +78,7 @@ struct ncclConfig_t {
     ncclResult_t(const void *, void *, size_t, ncclDataType_t, ncclRedOp_t,    \
                  ncclComm_t, CUstream))
 
-// Since 2.27; null in earlier ones.
+// Lists functions since 2.27; null in earlier versions.
 #define ZEROGRAPH_NCCL_NEWER_FUNCTIONS(F)                                      \
   F(ncclCommWindowRegister,                                                    \
     ncclResult_t(ncclComm_t, void *, size_t, ncclWindow_t *, int))             \
@@ -93,27 +93,30 @@ struct NcclApi {
   std::string path = {}; // of the library's file
 };
 
-/// NCCL, opened once; or an error that says what is missing. Needs neither a
-/// driver nor a GPU. Before it opens the library it sets NCCL_RUNTIME_CONNECT,
-/// where the user did not, to 0: connections are made when a communicator is,
-/// so that no memory is allocated later; and NCCL_GRAPH_REGISTER to 0, since
-/// what is registered is decided here, for graphs too. Thread-safe; the first
-/// call before other threads read the environment.
+/// Returns NCCL, opened once; or an error that says what is missing. Needs
+/// neither a driver nor a GPU. Before it opens the library it sets
+/// NCCL_RUNTIME_CONNECT, where the user did not, to 0: connections are made
+/// when a communicator is, so that no memory is allocated later; and
+/// NCCL_GRAPH_REGISTER to 0, since what is registered is decided here, for
+/// graphs too. Thread-safe; the first call comes before other threads read the
+/// environment.
 absl::StatusOr<const NcclApi *> ncclApi();
 
-/// From now on `ncclApi` gives this one, which outlives its users. For tests.
+/// Makes `ncclApi` return this one, which outlives its users, from now on. For
+/// tests.
 void setNcclApi(const NcclApi *api);
 
-/// "2.28.9" of 22809.
+/// Returns "2.28.9" for 22809.
 std::string ncclVersionText(int version);
 absl::StatusOr<std::string> ncclVersion(const NcclApi &api);
 
-/// An error names the call and says what NCCL says; `comm` may be null.
+/// Returns OK or an error that names the call and what NCCL says; `comm` may be
+/// null.
 absl::Status ncclStatus(const NcclApi &api, ncclResult_t result,
                         const char *call, ncclComm_t comm);
 
-/// The same of a call between ncclGroupStart and ncclGroupEnd, which may be in
-/// progress until the group ends.
+/// Does the same for a call between ncclGroupStart and ncclGroupEnd, which may
+/// be in progress until the group ends.
 inline absl::Status ncclGrouped(const NcclApi &api, ncclResult_t result,
                                 const char *call) {
   return result == ncclInProgress ? absl::OkStatus()

@@ -41,7 +41,8 @@ public:
     return self.order.end(cuda, stream, complete);
   }
 
-  /// NCCL may deadlock when a process records for several GPUs.
+  /// Returns whether it can be recorded: NCCL may deadlock when a process
+  /// records for several GPUs.
   Replay replay() const override {
     return self.alone ? Replay::Whole : Replay::Never;
   }
@@ -59,7 +60,8 @@ protected:
   const std::vector<CUdeviceptr> addresses; // one an access
 
 private:
-  /// Another rank's error tells nothing of this collective.
+  /// Adds this collective to an error, unless it is another rank's, which tells
+  /// nothing of it.
   absl::Status explain(const absl::Status &status) const {
     return status.ok() || isCollateral(status)
                ? status
@@ -71,8 +73,8 @@ private:
   CUevent complete = nullptr;
 };
 
-/// Accesses in pairs: a shard, and the whole that holds every rank's. A shard
-/// that lies in its place there is gathered in place.
+/// Has accesses in pairs: a shard, and the whole that holds every rank's. A
+/// shard that lies in its place there is gathered in place.
 class NcclGather final : public NcclCollective {
 public:
   using NcclCollective::NcclCollective;
@@ -96,7 +98,7 @@ protected:
   }
 };
 
-/// Accesses: the whole, the shard, staging.
+/// Has three accesses: the whole, the shard, staging.
 class NcclReduceScatter : public NcclCollective {
 public:
   using NcclCollective::NcclCollective;
@@ -112,7 +114,7 @@ protected:
   CUdeviceptr staging() const { return addresses[2]; }
 };
 
-/// Staging takes a chunk of every rank.
+/// Uses staging for a chunk of every rank.
 class NcclExactReduceScatter final : public NcclReduceScatter {
 public:
   using NcclReduceScatter::NcclReduceScatter;
@@ -132,8 +134,8 @@ protected:
   }
 
 private:
-  /// Every rank begins with another peer. The own contribution goes through
-  /// staging too: the shard may lie where it is.
+  /// Exchanges a chunk; every rank begins with another peer. The own
+  /// contribution goes through staging too: the shard may lie where it is.
   absl::Status exchange(CUstream stream, uint64_t begin, uint64_t size) {
     auto part = [&](unsigned rank) {
       return whole() + rank * part_bytes + begin;
@@ -157,7 +159,7 @@ private:
   }
 };
 
-/// Staging, if any, takes the sum before the shard does.
+/// Uses staging, if any, for the sum before the shard takes it.
 class NcclFastReduceScatter final : public NcclReduceScatter {
 public:
   using NcclReduceScatter::NcclReduceScatter;
@@ -184,8 +186,8 @@ protected:
   }
 };
 
-/// Accesses in pairs, this rank's values and their sum, and then staging, which
-/// takes every rank's values of the first pair, then of the second.
+/// Has accesses in pairs, this rank's values and their sum, and then staging,
+/// which takes every rank's values of the first pair, then of the second.
 class NcclAllReduce final : public NcclCollective {
 public:
   using NcclCollective::NcclCollective;

@@ -10,19 +10,20 @@
 
 namespace zerograph {
 
-/// What the collectives of a rank share, used by the thread that issues.
+/// The state that the collectives of a rank share, used by the thread that
+/// issues.
 struct NcclRank {
   const NcclApi *api = nullptr;
   const CudaModule *module = nullptr;
   NcclComm *comm = nullptr;
   unsigned rank = 0, world = 1;
   bool alone = true; // in its process
-  /// Of collectives that are done on this rank.
+  /// Orders collectives; one is complete when this rank is done with it.
   QueueOrder order;
   TrafficCount count;
 };
 
-/// `rank` outlives the operation.
+/// Binds a collective; `rank` outlives the operation.
 absl::StatusOr<std::unique_ptr<Operation>>
 bindNcclCollective(NcclRank &rank, const plan::Step &step, CollectiveSite site,
                    const std::vector<DeviceRange> &ranges);

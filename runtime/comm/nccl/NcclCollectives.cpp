@@ -65,7 +65,8 @@ public:
   TrafficCount traffic() const override { return self.count; }
 
 private:
-  /// An arena, whole. Without it NCCL copies through buffers of its own.
+  /// Registers a whole arena. Without it NCCL copies through buffers of its
+  /// own.
   absl::Status registerOnce(Buffer &buffer) {
     if (std::find(known.begin(), known.end(), &buffer) != known.end()) {
       return absl::OkStatus();

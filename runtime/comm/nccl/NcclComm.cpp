@@ -15,21 +15,21 @@ using namespace zerograph;
 
 namespace {
 
-/// NCCL is done with most calls soon: at first the thread looks without a
-/// break.
+/// The time in which NCCL is done with most calls: so long the thread looks
+/// without a break.
 constexpr auto kEager = std::chrono::microseconds(200);
 constexpr auto kPause = std::chrono::microseconds(50);
-/// What the end of a communicator may take after a failure.
+/// The time that the end of a communicator may take after a failure.
 constexpr auto kGrace = std::chrono::seconds(10);
-/// NCCL finds no use for less.
+/// The bytes of a warm-up; NCCL finds no use for less.
 constexpr uint64_t kWarmBytes = 16;
 /// The bytes of an arena that a warm-up exchanges, of all ranks together, and
 /// the least of each: for less, NCCL uses protocols that copy.
 constexpr uint64_t kWarmArena = 256 << 20, kWarmLeast = 256 << 10;
-/// Versions that may hang; see decideRegistration.
+/// The versions that may hang; see decideRegistration.
 constexpr int kFirstThatLoses = 22400, kFirstThatDoesNot = 23200;
 
-/// A refusal begins with one of these: it is a rank's own, or another has left.
+/// The first character of a refusal: it is a rank's own, or another has left.
 constexpr const char kCause[] = "1", kConsequence[] = "2";
 
 } // namespace
@@ -38,7 +38,8 @@ constexpr const char kCause[] = "1", kConsequence[] = "2";
 // Calls
 //===----------------------------------------------------------------------===//
 
-/// What NCCL does now; another rank's failure is the better explanation.
+/// Returns an error where NCCL has one now; another rank's failure is the
+/// better explanation. Sets `state`.
 absl::Status NcclComm::checkLocked(ncclResult_t &state) {
   state = ncclSuccess;
   ZG_RETURN_IF_ERROR(failed);
@@ -94,7 +95,8 @@ NcclComm::group(absl::FunctionRef<absl::Status(ncclComm_t)> calls) {
   ZG_RETURN_IF_ERROR(
       ncclStatus(api, api.ncclGroupStart(), "ncclGroupStart", comm));
   absl::Status status = calls(comm);
-  // Also after an error: no call of this thread may fall into this group.
+  // The group ends also after an error: no call of this thread may fall into
+  // it.
   ncclResult_t ended = api.ncclGroupEnd();
   ZG_RETURN_IF_ERROR(status);
   return settle(lock, ended, "ncclGroupEnd");
@@ -141,7 +143,7 @@ absl::Status NcclComm::begin() {
         &comm, int(control.world()), id, int(control.rank()), &config);
     ZG_RETURN_IF_ERROR(settle(lock, result, "ncclCommInitRankConfig"));
   }
-  // In memory of its own: there is no arena yet.
+  // The warm-up uses memory of its own: there is no arena yet.
   ZG_ASSIGN_OR_RETURN(
       Scratch scratch,
       Scratch::make(gpu, kWarmBytes * (uint64_t(control.world()) + 1)));
@@ -149,8 +151,8 @@ absl::Status NcclComm::begin() {
                   "connecting to all ranks");
 }
 
-/// The machine of this process as NCCL tells machines apart: containers of one
-/// are several to it.
+/// Returns the machine of this process as NCCL tells machines apart: containers
+/// of one are several to it.
 static std::string machineForNccl() {
   if (const char *given = std::getenv("NCCL_HOSTID")) {
     return given;
@@ -160,9 +162,10 @@ static std::string machineForNccl() {
   return absl::StrCat(machineName(), " ", host);
 }
 
-/// NCCL from 2.24 to 2.31 can lose a message between machines, and then waits
-/// for ever, where memory is registered and a large exchange follows small ones
-/// (its issue 2389); ours do.
+/// Decides whether memory is registered. NCCL from 2.24 to 2.31 can lose a
+/// message between machines, and then waits for ever, where memory is
+/// registered and a large exchange follows small ones (its issue 2389); ours
+/// do.
 absl::Status NcclComm::decideRegistration() {
   if (control.inOneProcess()) {
     return absl::OkStatus();
@@ -183,8 +186,8 @@ absl::Status NcclComm::decideRegistration() {
   return absl::OkStatus();
 }
 
-/// Each kind of collective once, with `bytes` of each rank: what NCCL makes
-/// when one is used first.
+/// Runs each kind of collective once, with `bytes` of each rank: NCCL makes
+/// what it needs when one is used first.
 absl::Status NcclComm::warmUp(Scratch &scratch, CUdeviceptr memory,
                               uint64_t bytes) {
   absl::Status status = exchangeOnce(memory, bytes, scratch.stream());
@@ -230,7 +233,7 @@ absl::StatusOr<std::string> NcclComm::registerMemory(CUdeviceptr begin,
                                                      uint64_t bytes) {
   Registered &entry = registered.emplace_back(Registered{begin, bytes});
   ZG_ASSIGN_OR_RETURN(std::string why, registerOne(entry));
-  // All ranks make a window, or none: who came alone would wait.
+  // All ranks make a window, or none: one that came alone would wait.
   bool able = why.empty() && windows && api.ncclCommWindowRegister;
   ZG_ASSIGN_OR_RETURN(
       std::vector<std::string> told,
@@ -251,7 +254,7 @@ absl::StatusOr<std::string> NcclComm::registerMemory(CUdeviceptr begin,
   return note;
 }
 
-/// Empty, or why NCCL does not register it.
+/// Returns empty, or why NCCL does not register it.
 absl::StatusOr<std::string> NcclComm::registerOne(Registered &entry) {
   if (!not_registered.empty()) {
     return not_registered;
@@ -278,9 +281,9 @@ absl::StatusOr<std::string> NcclComm::registerOne(Registered &entry) {
   return std::string(own.message());
 }
 
-/// NCCL lets no communicator go on in which a call has failed. So where a rank
-/// is refused its window, all begin a new one, and make none from then on.
-/// Empty, or what the user should know.
+/// Makes a window. NCCL lets no communicator go on in which a call has failed.
+/// So where a rank is refused its window, all begin a new one, and make none
+/// from then on. Returns empty, or what the user should know.
 absl::StatusOr<std::string> NcclComm::makeWindow(Registered &entry) {
   std::string refused;
   {
@@ -330,8 +333,8 @@ absl::StatusOr<std::string> NcclComm::makeWindow(Registered &entry) {
 }
 
 /// Makes NCCL open peers' memory, which it does when an address range is first
-/// used, and only for exchanges that are large enough.
-/// An arena begins with NaN, and has it after.
+/// used, and only for exchanges that are large enough. An arena begins with
+/// NaN, and has it after.
 absl::Status NcclComm::warmUpIn(const Registered &entry) {
   uint64_t world = control.world();
   uint64_t bytes = std::min(entry.bytes / (world + 1),

@@ -34,26 +34,26 @@ public:
   static absl::StatusOr<std::unique_ptr<NcclComm>>
   join(const NcclApi &api, std::shared_ptr<CudaContext> gpu,
        ControlPlane &control, Clock::duration deadline);
-  /// Unless it is closed, ends what it does where it is.
+  /// Ends, unless it is closed, what it does where it is.
   ~NcclComm();
 
-  /// What `calls` enqueues is one operation: between ncclGroupStart and
+  /// Makes one operation of what `calls` enqueues, between ncclGroupStart and
   /// ncclGroupEnd. When this returns, it is on its streams.
   absl::Status group(absl::FunctionRef<absl::Status(ncclComm_t)> calls);
-  /// An error of NCCL, or of another rank, since.
+  /// Returns an error of NCCL, or of another rank, since.
   absl::Status check();
 
   /// Registers memory that collectives use, so that NCCL may let the network or
   /// other GPUs reach it where it lies, and exchanges in it once. All ranks
-  /// call it, with as many bytes, before anything but NaN is in it. Empty, or
-  /// what NCCL does not do, and why. Where it refuses a rank a window, it may
-  /// begin a new communicator.
+  /// call it, with as many bytes, before anything but NaN is in it. Returns
+  /// empty, or what NCCL does not do, and why. Where NCCL refuses a rank a
+  /// window, it may begin a new communicator.
   absl::StatusOr<std::string> registerMemory(CUdeviceptr begin, uint64_t bytes);
 
-  /// This rank failed: what is on streams ends, and every call from now on is
+  /// Ends what is on streams, since this rank failed; every call from now on is
   /// an error that carries this one.
   void abort(const absl::Status &status);
-  /// Nothing is on streams any more; all ranks call it.
+  /// Closes it when nothing is on streams any more; all ranks call it.
   absl::Status close();
 
 private:
@@ -77,7 +77,8 @@ private:
   absl::StatusOr<std::string> registerOne(Registered &entry);
   absl::StatusOr<std::string> makeWindow(Registered &entry);
   absl::Status warmUpIn(const Registered &entry);
-  /// `result` of a call, once NCCL is done with it. `lock` is open meanwhile.
+  /// Returns the result of a call, once NCCL is done with it. `lock` is open
+  /// meanwhile.
   absl::Status settle(std::unique_lock<std::mutex> &lock, ncclResult_t result,
                       const char *call);
   absl::Status checkLocked(ncclResult_t &state);

@@ -11,7 +11,8 @@
 
 namespace zerograph {
 
-/// A stream of a GPU, and zeroed memory, which go with this. One thread's.
+/// A stream of a GPU, and zeroed memory, which go with this. One thread uses
+/// it.
 class Scratch {
 public:
   static absl::StatusOr<Scratch> make(std::shared_ptr<CudaContext> gpu,
@@ -23,8 +24,8 @@ public:
   CUdeviceptr memory() const { return state.memory->address(); }
   CUstream stream() const { return state.stream; }
 
-  /// Until what is on the stream is done; an error of `check`, which is asked
-  /// meanwhile, or past the deadline.
+  /// Waits until what is on the stream is done; an error of `check`, which is
+  /// asked meanwhile, or past the deadline.
   absl::Status await(std::chrono::steady_clock::duration deadline,
                      absl::FunctionRef<absl::Status()> check);
 

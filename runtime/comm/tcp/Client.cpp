@@ -13,9 +13,9 @@ using namespace zerograph::tcp;
 
 namespace {
 
-/// In which a failure is told; it is no reason to stay.
+/// The time in which a failure is told; it is no reason to stay.
 constexpr std::chrono::milliseconds kTelling(500);
-/// In which the last words are sent, and the hub closes.
+/// The time in which the last words are sent, and the hub closes.
 constexpr std::chrono::seconds kLeaving(1);
 
 } // namespace
@@ -55,7 +55,7 @@ Client::~Client() {
   }
 }
 
-/// With `mutex`.
+/// Puts a frame into the queue. Called with `mutex`.
 void Client::send(FrameKind kind, const std::string &payload) {
   to_send.push_back(encode(kind, payload));
   wake_up.wake();
@@ -72,7 +72,8 @@ absl::Status Client::failureLocked() const {
       absl::StrCat("rank ", failed->rank, " failed: ", failed->message));
 }
 
-/// As a call ends. Where no rank says where it was, this one does.
+/// Returns the failure as a call ends with it. Where no rank says where it was,
+/// this one does.
 absl::Status Client::failureOf(const std::string &what) const {
   return failed->rank == Failure::kNobody
              ? annotate(failureLocked(),
@@ -89,7 +90,7 @@ absl::StatusOr<std::vector<std::string>> Client::call(Operation operation,
                                                       const std::string &what,
                                                       const std::string &text) {
   std::lock_guard<std::mutex> one(calls);
-  // With room for what else a message has.
+  // A message has room for what else is in it.
   uint64_t most = rank == 0 ? kLongestPayload / 4 : kLongestCall / 2;
   if (text.size() > most) {
     return absl::ResourceExhaustedError(
@@ -111,7 +112,7 @@ absl::StatusOr<std::vector<std::string>> Client::call(Operation operation,
     ++round;
     return *std::move(answer);
   }
-  // Where this rank waited in vain, it is the one to say so.
+  // A rank that waited in vain is the one to say so.
   return failed->rank == rank && !own
              ? absl::Status(failed->code, failed->message)
              : failureOf(what);
@@ -150,7 +151,7 @@ void Client::failHere(absl::StatusCode code, const std::string &message) {
   changed.notify_all();
 }
 
-/// With `mutex`. What is wrong with it.
+/// Returns what is wrong with a frame. Called with `mutex`.
 absl::Status Client::takeLocked(const Frame &frame) {
   switch (frame.kind) {
   case FrameKind::kWelcome: {

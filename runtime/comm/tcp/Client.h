@@ -15,28 +15,29 @@
 
 namespace zerograph::tcp {
 
-/// A thread of its own keeps the connection, so that rank 0 knows that this
-/// process lives whatever its other threads do, and this one learns of a
-/// failure at once. All of it may be called by any thread.
+/// A rank's connection to the hub. A thread of its own keeps it, so that rank 0
+/// knows that this process lives whatever its other threads do, and this one
+/// learns of a failure at once. All of it may be called by any thread.
 class Client {
 public:
   using Clock = std::chrono::steady_clock;
 
-  /// `early`: what came before the thread was there, the welcome first.
+  /// Starts the thread; `early` is what came before it was there, the welcome
+  /// first.
   static absl::StatusOr<std::unique_ptr<Client>>
   start(unsigned rank, Connection connection, std::vector<Frame> early,
         Clock::duration deadline);
   /// Says goodbye, unless there was a failure.
   ~Client();
 
-  /// The answer once all ranks have made the same call.
+  /// Returns the answer once all ranks have made the same call.
   absl::StatusOr<std::vector<std::string>>
   call(Operation operation, const std::string &what, const std::string &text);
   void setBusy(bool busy);
-  /// This rank failed. Returns when the hub has told all, or soon after: the
-  /// process may end.
+  /// Tells that this rank failed. Returns when the hub has told all, or soon
+  /// after: the process may end.
   void abort(const absl::Status &status);
-  /// What ended all ranks, as this one is told it, or OK.
+  /// Returns what ended all ranks, as this one is told it, or OK.
   absl::Status failure() const;
 
 private:
@@ -46,9 +47,9 @@ private:
   void listen();
   absl::Status takeLocked(const Frame &frame);
   void beat(Clock::time_point now);
-  /// What ends this rank where the hub cannot say it.
+  /// Ends this rank where the hub cannot say why.
   void failHere(absl::StatusCode code, const std::string &message);
-  /// Whether the thread is done.
+  /// Returns whether the thread is done.
   bool ends(Clock::time_point now);
   void send(FrameKind kind, const std::string &payload);
   absl::Status failureLocked() const;
@@ -58,7 +59,7 @@ private:
   const Clock::duration deadline;
   const WakeUp wake_up;
 
-  // The thread's alone.
+  // The next ones are the thread's alone.
   Connection connection;
   std::vector<Frame> frames;
   bool closed = false;        // by the hub

@@ -12,7 +12,8 @@ using namespace zerograph::tcp;
 
 namespace {
 
-/// At a time, and times before others have their turn.
+/// The bytes that are read at a time, and how many times before others have
+/// their turn.
 constexpr size_t kPart = 256 << 10;
 constexpr int kParts = 16;
 

@@ -11,7 +11,8 @@
 
 namespace zerograph::tcp {
 
-/// One thread's. Nothing blocks: what the other side does not take yet waits.
+/// A connection of one thread. Nothing blocks: what the other side does not
+/// take yet waits.
 class Connection {
 public:
   explicit Connection(Socket socket, uint64_t longest = kLongestPayload)
@@ -20,7 +21,7 @@ public:
   int descriptor() const { return socket.get(); }
   void setLongest(uint64_t bytes) { reader.setLongest(bytes); }
 
-  /// What has come, as frames, appended. `came`: whether a byte did.
+  /// Appends what has come, as frames. `came` says whether a byte did.
   /// Unavailable where the other side has gone: "has ended", or so; another
   /// error where it sends what no frame is. Nothing is to be read after one.
   absl::Status read(std::vector<Frame> &frames, bool &came);

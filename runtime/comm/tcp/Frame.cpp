@@ -26,7 +26,7 @@ Bytes tcp::encode(FrameKind kind, absl::string_view payload, uint16_t version) {
   return std::make_shared<const std::string>(std::move(bytes));
 }
 
-/// The header is there.
+/// Begins the payload: the header is there.
 absl::Status FrameReader::begin() {
   absl::string_view bytes = header;
   uint64_t version = takeNumber(bytes.substr(4), 2);

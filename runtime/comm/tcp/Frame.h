@@ -49,16 +49,16 @@ struct Frame {
   std::string payload;
 };
 
-/// Of which one copy may be on its way to many ranks.
+/// A frame as bytes, of which one copy may be on its way to many ranks.
 using Bytes = std::shared_ptr<const std::string>;
 
-/// A frame as it is sent; `version` is another one's in tests only.
+/// Returns a frame as it is sent; `version` is another one's in tests only.
 Bytes encode(FrameKind kind, absl::string_view payload,
              uint16_t version = kVersion);
 
-/// The longest payload: of rank 0, which hands out plans with their weights; of
-/// another rank, which sends weights in parts of some MiB and tells when its
-/// steps ran; and of who has not said hello.
+/// The longest payloads: of rank 0, which hands out plans with their weights;
+/// of another rank, which sends weights in parts of some MiB and tells when its
+/// steps ran; and of one that has not said hello.
 constexpr uint64_t kLongestPayload = uint64_t(1) << 34;
 constexpr uint64_t kLongestCall = uint64_t(1) << 26;
 constexpr uint64_t kLongestHello = 4096;
@@ -74,7 +74,7 @@ public:
   /// instead, nothing more is taken; frames before it were appended.
   absl::Status take(absl::string_view bytes, std::vector<Frame> &frames);
 
-  /// Whether a part of a frame of this kind has come.
+  /// Returns whether a part of a frame of this kind has come.
   bool isWithin(FrameKind kind) const {
     return header.size() == kHeader && frame.kind == kind;
   }

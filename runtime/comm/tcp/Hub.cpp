@@ -16,17 +16,18 @@ namespace {
 
 using Clock = Meeting::Clock;
 
-/// Who connects says hello in this time.
+/// The time in which a newcomer says hello.
 constexpr std::chrono::seconds kHello(10);
-/// More of them at a time, beside the ranks, wait for a place.
+/// The most newcomers at a time, beside the ranks; more wait for a place.
 constexpr unsigned kStrangers = 64;
-/// Of a port that is scanned, or of another run that goes on trying.
+/// The most refusals that are said: a port may be scanned, or another run goes
+/// on trying.
 constexpr unsigned kRefusalsSaid = 8;
-/// In which the others hear, in the end, what they have not heard.
+/// The time in which the others hear, in the end, what they have not heard.
 constexpr std::chrono::seconds kLastWords(2);
 
-/// A connection is a file to the system, of which a process may have few
-/// unless it asks for more.
+/// Allows so many connections. Each is a file to the system, of which a process
+/// may have few unless it asks for more.
 void allowFiles(unsigned count) {
   rlimit limit = {};
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < count) {
@@ -121,7 +122,8 @@ void Hub::refuse(Newcomer &newcomer, const absl::Status &why) {
 
 bool Hub::greet(Newcomer &newcomer, Clock::time_point now) {
   if (newcomer.refused) {
-    // It closes first: closing before could destroy the reason on its way.
+    // The newcomer closes first: closing before could destroy the reason on its
+    // way.
     return !newcomer.connection.drop() || now - newcomer.since > kHello;
   }
   std::vector<Frame> frames;
@@ -193,7 +195,7 @@ void Hub::beat(Clock::time_point now) {
   last_beat = now;
   Bytes alive = encode(FrameKind::kAlive, pack(Alive()));
   for (const auto &rank : ranks) {
-    // Who does not take them has enough already.
+    // A rank that does not take them has enough already.
     if (rank && !rank->hasToSend()) {
       rank->send(alive);
     }
@@ -207,7 +209,7 @@ void Hub::send() {
     }
   }
   meeting.outgoing.clear();
-  // Rank 0 last: once it hears of a failure its process may end, and this
+  // Rank 0 is last: once it hears of a failure its process may end, and this
   // thread with it.
   for (auto rank = ranks.rbegin(); rank != ranks.rend(); ++rank) {
     if (*rank) {
@@ -236,15 +238,16 @@ void Hub::serve() {
       }
     }
     meeting.look(now);
-    // Before the beat: what a rank hears first is its welcome.
+    // The beat comes after: what a rank hears first is its welcome.
     send();
     beat(now);
   }
   end();
 }
 
-/// Rank 0 has ended. The others may not have taken yet what they were sent, and
-/// closing now could destroy it on its way: they close first.
+/// Ends the connections after rank 0 has ended. The others may not have taken
+/// yet what they were sent, and closing now could destroy it on its way: they
+/// close first.
 void Hub::end() {
   listening = Socket();
   newcomers.clear();

@@ -18,13 +18,13 @@ struct HubOptions {
   std::string place; // for messages
   Meeting::Clock::duration deadline = {};
   std::string process; // this one, for messages
-  /// Told of connections that were refused; called by the hub's thread.
+  /// Called with connections that were refused, by the hub's thread.
   std::function<void(const std::string &)> say;
 };
 
 class Hub {
 public:
-  /// Starts the thread. `local`: the connection of rank 0 itself, which is
+  /// Starts the thread. `local` is the connection of rank 0 itself, which is
   /// taken for granted; the thread ends after it has ended, and after the
   /// others have been told, or a while.
   static absl::StatusOr<std::unique_ptr<Hub>>
@@ -34,7 +34,7 @@ public:
 
 private:
   using Clock = Meeting::Clock;
-  /// Who has connected and not said hello.
+  /// A connection that has not said hello.
   struct Newcomer {
     Connection connection;
     std::string peer;
@@ -44,11 +44,12 @@ private:
 
   Hub(Socket listening, Socket local, HubOptions options);
   void serve();
-  /// Waits for something to do. How late it is.
+  /// Waits for something to do, and returns how late it is.
   Clock::duration wait(Clock::time_point until);
   void accept(Clock::time_point now);
   void greet(Clock::time_point now);
-  /// Whether the newcomer is done with: became a rank, was refused, has gone.
+  /// Returns whether the newcomer is done with: became a rank, was refused, has
+  /// gone.
   bool greet(Newcomer &newcomer, Clock::time_point now);
   void refuse(Newcomer &newcomer, const absl::Status &why);
   void listen(unsigned rank, Clock::time_point now);

@@ -14,10 +14,11 @@ using namespace zerograph::tcp;
 
 namespace {
 
-/// Of a long list the others are counted.
+/// The most names of a list; the others are counted.
 constexpr size_t kNames = 16;
 
-/// Anybody may have sent it, and it goes to terminals.
+/// Returns the name escaped: anybody may have sent it, and it goes to
+/// terminals.
 std::string nameOfRun(const std::string &run) {
   return run.empty() ? "one without a name"
                      : absl::StrCat("'", absl::CHexEscape(run), "'");
@@ -211,7 +212,7 @@ void Meeting::arrive(unsigned rank, Call call, Clock::time_point now) {
   }
 }
 
-/// All have come.
+/// Answers the call: all have come.
 void Meeting::answer() {
   Operation operation = ranks[0].call->operation;
   Result none = {round, {}}, all = {round, {}};

@@ -22,34 +22,35 @@ class Meeting {
 public:
   using Clock = std::chrono::steady_clock;
 
-  /// `place`, "node1:24500 (MASTER_ADDR and MASTER_PORT)", for messages.
+  /// `place` is "node1:24500 (MASTER_ADDR and MASTER_PORT)", for messages.
   Meeting(unsigned world, std::string run, std::string place,
           Clock::duration deadline);
 
-  /// A rank says hello; an error says why it does not belong here: NotFound
-  /// where another run meets, and its own may meet elsewhere.
+  /// Lets a rank in that says hello; an error says why it does not belong here:
+  /// NotFound where another run meets, and its own may meet elsewhere.
   absl::Status enter(const Hello &hello, Clock::time_point now);
-  /// A frame of a rank that has entered.
+  /// Takes a frame of a rank that has entered.
   void take(unsigned rank, const Frame &frame, Clock::time_point now);
-  /// Bytes of it came; `call`: of a call that is not complete yet, which may
-  /// take longer than the deadline.
+  /// Notes that bytes of a rank came. `call` says that they are of a call that
+  /// is not complete yet, which may take longer than the deadline.
   void hear(unsigned rank, bool call, Clock::time_point now);
-  /// Its connection is gone: `why`, as "has ended".
+  /// Notes that a rank's connection is gone: `why`, as "has ended".
   void lose(unsigned rank, const std::string &why);
-  /// It sent what the protocol does not have.
+  /// Fails all ranks: this one sent what the protocol does not have.
   void expel(unsigned rank, const absl::Status &why);
-  /// What the deadline says.
+  /// Fails the ranks that are late by the deadline.
   void look(Clock::time_point now);
-  /// This process was itself stopped or starved: that is no fault of others,
-  /// whose times begin anew.
+  /// Begins the others' times anew: this process was itself stopped or starved,
+  /// which is no fault of theirs.
   void excuse(Clock::time_point now);
 
-  /// What is to be sent to whom, in this order; the caller takes it away.
+  /// The messages to be sent to each rank, in this order; the caller takes them
+  /// away.
   std::vector<std::pair<unsigned, Bytes>> outgoing;
 
-  /// What ended all ranks, or OK.
+  /// Returns what ended all ranks, or OK.
   absl::Status failure() const;
-  /// Whether a rank has entered and not left.
+  /// Returns whether a rank has entered and not left.
   bool isHere(unsigned rank) const { return ranks[rank].here; }
 
 private:
@@ -66,11 +67,11 @@ private:
   void arrive(unsigned rank, Call call, Clock::time_point now);
   void answer();
   void fail(const Failure &failure);
-  /// On behalf of a rank that waits, if one does: the first that came, where
-  /// it is still there.
+  /// Fails on behalf of a rank that waits, if one does: the first that came,
+  /// where it is still there.
   void failWaiting(absl::StatusCode code, const std::string &message);
   std::string nameOf(unsigned rank) const;
-  /// "rank 1 (process 2 on a), rank 3 (...)".
+  /// Returns "rank 1 (process 2 on a), rank 3 (...)".
   std::string namesOf(const std::vector<unsigned> &which) const;
 
   const std::string run, place;

@@ -26,7 +26,7 @@ private:
   std::string bytes;
 };
 
-/// Gives zeros and nothing once something was missing; `done` says it.
+/// Reads zeros and nothing once something was missing; `done` says it.
 class Reader {
 public:
   explicit Reader(absl::string_view bytes) : bytes(bytes) {}
@@ -51,7 +51,7 @@ public:
     return text;
   }
 
-  /// Texts to the end: a count cannot promise more than there is.
+  /// Returns texts to the end: a count cannot promise more than there is.
   std::vector<std::string> texts() {
     std::vector<std::string> texts;
     while (problem == nullptr && !bytes.empty()) {

@@ -14,7 +14,7 @@
 
 namespace zerograph::tcp {
 
-/// Who comes. One that does not belong here is refused.
+/// Says who comes. A rank that does not belong here is refused.
 struct Hello {
   std::string run;
   uint32_t rank = 0;
@@ -22,9 +22,9 @@ struct Hello {
   std::string process; // "process 12 on host", for messages
 };
 
-/// What a rank asks for; every rank asks for the same in turn.
+/// The kinds of calls; every rank makes the same in turn.
 enum class Operation : uint8_t { kBarrier, kExchange, kCollect, kBroadcast };
-/// "barrier", ...
+/// Returns "barrier", ...
 const char *nameOf(Operation operation);
 
 struct Call {
@@ -39,7 +39,7 @@ struct Result {
   std::vector<std::string> texts;
 };
 
-/// A rank lives; `busy`: it must not be given up for being late.
+/// Says that a rank lives; if `busy`, it must not be given up for being late.
 struct Alive {
   bool busy = false;
 };
@@ -52,7 +52,7 @@ struct Failure {
   std::string message;
 };
 
-/// A rank's process: of the hub's, in kWelcome; a reason, in kRefused and
+/// A text: the hub's process, in kWelcome; a reason, in kRefused and
 /// kElsewhere.
 struct Text {
   std::string text;

@@ -16,7 +16,7 @@ inline void putNumber(std::string &bytes, uint64_t value, unsigned size) {
   }
 }
 
-/// The first `size` bytes of `bytes`, which has so many.
+/// Returns the first `size` bytes of `bytes`, which has so many.
 inline uint64_t takeNumber(absl::string_view bytes, unsigned size) {
   uint64_t value = 0;
   for (unsigned i = 0; i < size; ++i) {

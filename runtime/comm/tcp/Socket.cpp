@@ -23,7 +23,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Of one address: where packets are lost, the next one may still answer.
+/// The time for one address: where packets are lost, the next one may still
+/// answer.
 constexpr std::chrono::seconds kOneAddress(5);
 
 std::string lastError() { return std::strerror(errno); }
@@ -58,8 +59,8 @@ struct Addresses {
   addrinfo *first = nullptr;
 };
 
-/// A connection of a port to itself, as the system may make where a port of
-/// those that it gives away is tried and nobody listens.
+/// Returns whether a port is connected to itself, as the system may do where a
+/// port of those that it gives away is tried and nobody listens.
 bool isToItself(int descriptor) {
   Address own = {}, other = {};
   socklen_t own_size = sizeof(own), other_size = sizeof(other);
@@ -97,7 +98,7 @@ absl::StatusOr<Socket> connectTo(const addrinfo &address,
   return socket;
 }
 
-/// Of this host alone, or of all networks, in one family of addresses.
+/// Listens on this host alone, or on all networks, in one family of addresses.
 absl::StatusOr<Socket> listenOn(int family, bool here, uint16_t port) {
   Socket socket(
       ::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));

@@ -37,20 +37,21 @@ private:
 /// such a name ("localhost", "127.0.0.1", "::1"), else of all its networks.
 absl::StatusOr<Socket> listenOn(const std::string &host, uint16_t port);
 
-/// The next connection, or a closed socket where none waits. `peer`: from
-/// where, for messages. An error where the system gives no more.
+/// Returns the next connection, or a closed socket where none waits. `peer` is
+/// set to where it comes from, for messages. An error where the system gives no
+/// more.
 absl::StatusOr<Socket> acceptFrom(const Socket &listening, std::string &peer);
 
-/// One try at every address of `host`. Returns by `end`, except that the
-/// system may take longer to look up the name.
+/// Tries every address of `host` once. Returns by `end`, except that the system
+/// may take longer to look up the name.
 absl::StatusOr<Socket> connectTo(const std::string &host, uint16_t port,
                                  std::chrono::steady_clock::time_point end);
 
-/// Two ends within this process.
+/// Returns two ends within this process.
 absl::StatusOr<std::pair<Socket, Socket>> makePair();
 
-/// What a thread waits for beside its sockets: readable once `wake` was called,
-/// until `drain`.
+/// A descriptor that a thread waits for beside its sockets: readable once
+/// `wake` was called, until `drain`.
 class WakeUp {
 public:
   static absl::StatusOr<WakeUp> make();
@@ -63,7 +64,7 @@ private:
 };
 
 /// Waits until `descriptor` can be read (or written), at most until `end`.
-/// Whether it can.
+/// Returns whether it can.
 bool waitFor(int descriptor, bool write,
              std::chrono::steady_clock::time_point end);
 

@@ -18,9 +18,9 @@ namespace {
 
 using Clock = Client::Clock;
 
-/// Between tries; they become rarer.
+/// The pauses between tries, which become rarer.
 constexpr std::chrono::milliseconds kFirstPause(50), kLongestPause(1000);
-/// After which a user may want to know why nothing happens.
+/// The time after which a user may want to know why nothing happens.
 constexpr std::chrono::seconds kPatience(10);
 
 Clock::duration durationOf(std::chrono::duration<double> seconds) {
@@ -28,7 +28,7 @@ Clock::duration durationOf(std::chrono::duration<double> seconds) {
       std::min(seconds, kLongestDeadline));
 }
 
-/// "process 12 on host".
+/// Returns "process 12 on host".
 std::string nameOfThisProcess() {
   char host[256] = "";
   gethostname(host, sizeof(host) - 1);
@@ -45,8 +45,8 @@ struct Admission {
   std::vector<Frame> said; // the welcome first
 };
 
-/// One try. Unavailable where another may succeed, FailedPrecondition where
-/// rank 0 of this run refuses.
+/// Tries once. Unavailable where another try may succeed, FailedPrecondition
+/// where rank 0 of this run refuses.
 absl::StatusOr<Admission> tryOnce(const Launch &launch, uint16_t port,
                                   Clock::time_point end) {
   absl::StatusOr<Socket> socket = connectTo(launch.place->host, port, end);
@@ -92,13 +92,13 @@ absl::StatusOr<Admission> tryOnce(const Launch &launch, uint16_t port,
                    : absl::FailedPreconditionError(text);
 }
 
-/// One try on each port. Unavailable while rank 0 may still come to one.
+/// Tries each port once. Unavailable while rank 0 may still come to one.
 absl::StatusOr<Admission> tryEach(const Launch &launch, Clock::time_point end,
                                   Clock::duration deadline) {
   const MeetingPlace &place = *launch.place;
   absl::Status nobody, stranger;
   for (uint16_t port : place.ports) {
-    // Also past the end, so that it can be said who was met.
+    // It tries also past the end, so that it can be said who was met.
     absl::StatusOr<Admission> admission = tryOnce(
         launch, port,
         place.ports.size() == 1 ? end : Clock::now() + answer(deadline));

@@ -21,8 +21,8 @@ struct TcpOptions {
   /// The longest that a rank waits for others without a sign of them, and for
   /// rank 0 to listen.
   std::chrono::duration<double> deadline = std::chrono::seconds(300);
-  /// Told what a user should know while ranks meet, by any thread; on standard
-  /// error where there is none.
+  /// Called with what a user should know while ranks meet, by any thread; if
+  /// null, that goes to standard error.
   std::function<void(const std::string &)> say;
 };
 
@@ -34,8 +34,8 @@ public:
   /// place, and says how many they are. An error names this rank.
   static absl::StatusOr<std::unique_ptr<TcpControlPlane>>
   join(const Launch &launch, const TcpOptions &options);
-  /// This rank ends: who waits for it is told. Rank 0 returns when the others
-  /// have heard what there was to say, or after a while.
+  /// Ends this rank: those that wait for it are told. Rank 0 returns when the
+  /// others have heard what there was to say, or after a while.
   ~TcpControlPlane() override;
 
   unsigned world() const override { return size; }
@@ -55,14 +55,14 @@ public:
   absl::Status failure() override;
 
   const Peers &peers() const { return processes; }
-  /// The end of the run, with all ranks.
+  /// Ends the run, with all ranks.
   absl::Status finish();
 
 private:
   TcpControlPlane(unsigned rank, unsigned world);
-  /// Rank 0 begins to listen, another one is welcomed by it.
+  /// Begins to listen on rank 0, which welcomes the other ranks.
   absl::Status connect(const Launch &launch, const TcpOptions &options);
-  /// The `texts` texts that answer it.
+  /// Returns the `texts` texts that answer it.
   absl::StatusOr<std::vector<std::string>> call(tcp::Operation operation,
                                                 const std::string &what,
                                                 const std::string &text,

@@ -10,18 +10,20 @@ namespace zerograph::tcp {
 
 using Duration = std::chrono::steady_clock::duration;
 
-/// Between signs of life.
+/// Returns the time between signs of life.
 inline Duration beatInterval(Duration deadline) {
   return std::min<Duration>(std::chrono::seconds(1), deadline / 5);
 }
 
-/// After which one that gives none is given up, though nobody may wait for it.
-/// A process that lives may be without a processor for a moment.
+/// Returns the time after which a rank that gives no sign is given up, though
+/// nobody may wait for it. A process that lives may be without a processor for
+/// a moment.
 inline Duration silence(Duration deadline) {
   return std::max<Duration>(std::chrono::seconds(2), deadline);
 }
 
-/// Who looks at the clock so late was itself stopped, or starved.
+/// Returns how late a look at the clock may be; a process that is later was
+/// itself stopped, or starved.
 inline Duration lateness(Duration deadline) {
   return std::max<Duration>(std::chrono::seconds(1),
                             2 * beatInterval(deadline));
