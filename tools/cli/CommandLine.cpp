@@ -40,8 +40,8 @@ void collectOptions(const CLI::App &command, std::vector<std::string> &names) {
   }
 }
 
-/// The name of an option whose value is "", as of a shell's variable that is
-/// not set; or nothing.
+/// Returns the name of an option whose value is "", as that of a shell's
+/// variable that is not set; or nothing.
 std::string emptyOption(const CLI::App &command) {
   for (const CLI::Option *option : command.get_options()) {
     for (const std::string &value : option->results()) {
@@ -61,7 +61,7 @@ std::string emptyOption(const CLI::App &command) {
   return "";
 }
 
-/// Whether `compile` takes the option, which decides a plan.
+/// Returns whether `compile` takes the option, which decides a plan.
 bool decidesPlans(const std::string &given) {
   bool found = false;
   options::Compile compile;
@@ -71,7 +71,7 @@ bool decidesPlans(const std::string &given) {
   return found;
 }
 
-/// What options are called by DeepSpeed, PyTorch's launcher and others.
+/// The names of options in DeepSpeed, PyTorch's launcher and others.
 constexpr std::pair<const char *, const char *> kNamesElsewhere[] = {
     {"--batch-size", "--micro-batch"},
     {"--cpu-offload", "--offload-optimizer"},
@@ -92,7 +92,7 @@ constexpr std::pair<const char *, const char *> kNamesElsewhere[] = {
     {"--zero-stage", "--zero"},
 };
 
-/// "; did you mean --zero?" or nothing.
+/// Returns "; did you mean --zero?" or nothing.
 std::string suggestion(const std::string &given,
                        const std::vector<std::string> &names) {
   std::string best;
@@ -102,11 +102,11 @@ std::string suggestion(const std::string &given,
       return absl::StrCat("; here it is ", here);
     }
   }
-  // Of short names most letters are the same by chance.
+  // Short names have most letters the same by chance.
   size_t letters = given.size() - given.find_first_not_of('-');
   size_t least = std::min(letters / 2, given.size() / 3 + 1);
   for (const std::string &name : names) {
-    // What was cut short is the longer name.
+    // A name that was cut short stands for the longer one.
     bool cut = letters > 4 && absl::StartsWith(name, given);
     size_t edits = cut ? 0 : editDistance(given, name);
     if (edits <= least) {
@@ -117,9 +117,9 @@ std::string suggestion(const std::string &given,
   return best.empty() ? "" : absl::StrCat("; did you mean ", best, "?");
 }
 
-/// "--steps is 'x', expected 1 to 1024", of "--steps: Value x not in range 1 to
-/// 1024"; a bound that nobody reaches is left out. Empty: it says another
-/// thing.
+/// Returns "--steps is 'x', expected 1 to 1024", for "--steps: Value x not in
+/// range 1 to 1024"; leaves out a bound that nobody reaches. Empty for another
+/// text.
 std::string rangeMessage(const std::string &text) {
   std::vector<std::string> sides =
       absl::StrSplit(text, absl::MaxSplits(" not in range ", 1));
@@ -138,8 +138,8 @@ std::string rangeMessage(const std::string &text) {
                               : absl::StrCat("at least ", bounds.front()));
 }
 
-/// CLI11 counts the arguments of all occurrences together, and speaks of its
-/// types.
+/// Returns an error's message in our words: CLI11 counts the arguments of all
+/// occurrences together, and speaks of its types.
 std::string messageOf(const CLI::ParseError &error) {
   std::string text = error.what();
   if (std::string range = rangeMessage(text); !range.empty()) {
@@ -162,9 +162,10 @@ std::string messageOf(const CLI::ParseError &error) {
   return text;
 }
 
-/// Processes that were started together fail on the same arguments: rank 0
-/// says it, and its launcher ends the others, mpirun a second later and more
-/// where the machine is busy. They speak where it does not.
+/// Leaves an error of arguments to rank 0, for processes that were started
+/// together fail on the same: rank 0 says it, and its launcher ends the others,
+/// mpirun a second later and more where the machine is busy. They speak where
+/// it does not.
 void leaveItToRank0() {
   absl::StatusOr<std::optional<Launch>> launch = detectLaunch();
   if (launch.ok() && *launch && (*launch)->rank > 0) {
@@ -196,7 +197,7 @@ CLI::App &CommandLine::addTo(CLI::App &command, const std::string &name,
 void CommandLine::addFile(CLI::App &command, const std::string &name,
                           const std::string &help, std::string &path,
                           std::vector<std::string> &data) {
-  // Not `required`, which would refuse it among the data.
+  // The option is not `required`, which would refuse it among the data.
   CLI::Option *option = command.add_option(name, path, help);
   files.push_back({&command, option, &path, &data});
 }
@@ -222,7 +223,8 @@ int CommandLine::fail(const CLI::App *command, const std::string &message,
   if (!last) {
     leaveItToRank0();
   }
-  // What may be wrong may tell why; other notes would hide the error.
+  // Warnings are shown, since they may tell why; other notes would hide the
+  // error.
   releaseNotes(SIZE_MAX, Matter::Warning);
   std::string name;
   for (; command && command != &app; command = command->get_parent()) {
@@ -258,7 +260,7 @@ bool CommandLine::reportExtras(const CLI::App &command) const {
           absl::StrCat("unexpected argument '", extra, "'",
                        takes("--data") ? "; samples are given by --data" : ""));
     }
-    // What follows an unknown option is likely its value.
+    // A word after an unknown option is likely its value.
     after_unknown = option && !absl::StrContains(extra, '=');
     any = true;
   }
@@ -316,7 +318,8 @@ int CommandLine::run(int argc, char **argv) {
     if (!command->parsed()) {
       continue;
     }
-    // First what is unknown: it may be the misspelt name of what is missing.
+    // Unknown options come first: one may be the misspelt name of what is
+    // missing.
     if (reportExtras(*command)) {
       return 2;
     }
@@ -335,7 +338,7 @@ int CommandLine::run(int argc, char **argv) {
       return fail(command, std::string(code.status().message()), 1);
     }
     releaseNotes();
-    // What was printed is the result: on a full disk there is none.
+    // The output is the result: on a full disk there is none.
     if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
       return fail(command, "standard output could not be written", 1);
     }

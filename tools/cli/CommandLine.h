@@ -26,11 +26,11 @@ class CommandLine {
 public:
   explicit CommandLine(const std::string &description);
 
-  /// Declares a command; `run` is called once its options have been parsed,
-  /// and must own what they were parsed into. It gives the exit status.
+  /// Declares a command; `run` is called once its options have been parsed, and
+  /// must own what they were parsed into. It returns the exit status.
   CLI::App &add(const std::string &name, const std::string &help);
-  /// The same of a command's own command, as `checkpoint list`; before the
-  /// command's `onRun`, which is for who names none.
+  /// Declares a command's own command, as `checkpoint list`; before the
+  /// command's `onRun`, which is called where none is named.
   CLI::App &addTo(CLI::App &command, const std::string &name,
                   const std::string &help);
   void onRun(CLI::App &command, std::function<absl::StatusOr<int>()> run) {
@@ -42,18 +42,18 @@ public:
   void addFile(CLI::App &command, const std::string &name,
                const std::string &help, std::string &path,
                std::vector<std::string> &data);
-  /// Called if the command fails, for its arguments too, which may then be
-  /// wrong or missing: nothing that it would have replaced may pass for what it
-  /// made.
+  /// Calls `undo` if the command fails, for its arguments too, which may then
+  /// be wrong or missing: nothing that it would have replaced may pass for what
+  /// it made.
   void onFailure(CLI::App &command, std::function<void()> undo) {
     failures.emplace_back(&command, std::move(undo));
   }
-  /// Called by `main` when everything has been said, before it returns.
+  /// Has `main` call `last` when everything has been said, before it returns.
   void atEnd(std::function<void()> last) { this->last = std::move(last); }
 
-  /// Exit status: the command's; 2 for wrong arguments (with the nearest option
-  /// where one is unknown), 1 with one message on standard error for a failed
-  /// command.
+  /// Returns the exit status: the command's; 2 for wrong arguments (with the
+  /// nearest option where one is unknown), 1 with one message on standard error
+  /// for a failed command.
   int main(int argc, char **argv);
 
 private:
@@ -69,7 +69,8 @@ private:
     std::string *path;
     std::vector<std::string> *data;
   };
-  /// What is wrong with the files of `command`; nothing if they are there.
+  /// Returns what is wrong with the files of `command`; nothing if they are
+  /// there.
   std::optional<std::string> findFile(const CLI::App &command) const;
 
   CLI::App app;

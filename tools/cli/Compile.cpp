@@ -16,7 +16,8 @@
 namespace zerograph {
 namespace {
 
-/// Four lines: what was made, what it needs and moves, and what comes next.
+/// Says in four lines what was made, what it needs and moves, and what comes
+/// next.
 void sayMade(const plan::Plan &plan, const std::string &path) {
   std::error_code ignored; // it has just been written
   absl::PrintF("made %s (%s) of %s\n"

@@ -23,7 +23,7 @@ namespace zerograph {
 
 namespace {
 
-/// "NAME=REST" into its halves; an error where there is no such thing.
+/// Splits "NAME=REST" into its halves; an error where there is no such thing.
 absl::StatusOr<std::pair<std::string, std::string>>
 split(const char *option, const std::string &text, const char *expected) {
   std::pair<std::string, std::string> parts =
@@ -35,7 +35,7 @@ split(const char *option, const std::string &text, const char *expected) {
   return parts;
 }
 
-/// Keys that ask for something and do another thing, or nothing.
+/// Says which keys ask for something and do another thing, or nothing.
 void sayNotAsWritten(const std::string &path, const config::Config &config) {
   for (config::Does does : {config::Does::Differently, config::Does::NoEffect,
                             config::Does::OutOfScope}) {
@@ -261,7 +261,7 @@ CompileFlags::resolve(std::optional<uint64_t> steps) {
   return checked.ok() ? checked : withKeys(checked.status());
 }
 
-/// Of an option that nobody wrote, the key that means it.
+/// Names, for an option that nobody wrote, the key that means it.
 absl::Status CompileFlags::withKeys(const absl::Status &status) const {
   std::string message(status.message());
   for (const config::Setting &setting : from_file) {

@@ -31,20 +31,20 @@ public:
   /// none.
   std::string given() const;
 
-  /// Whether an option, as "--zero", was given, or the file of --config says
-  /// it; false where the command does not take it.
+  /// Returns whether an option, as "--zero", was given, or the file of --config
+  /// says it; false where the command does not take it.
   bool isGiven(const std::string &option) const;
 
-  /// That a plan is for: "host", "cuda".
+  /// Returns the device that a plan is for: "host", "cuda".
   std::string device() const;
 
   /// Gives the options what the file of --config says of `model`, where there
-  /// is one, and says on standard error what should be known of it.
-  /// `processes`: how many ranks were started. Before `resolve`.
+  /// is one, and says on standard error what should be known of it. `processes`
+  /// is how many ranks were started. Called before `resolve`.
   absl::Status readConfig(const std::string &model,
                           std::optional<unsigned> processes);
 
-  /// Of what the file says, the options of the run, and their values.
+  /// Returns the options of the run that the file gives, and their values.
   std::map<std::string, std::string> runSettings() const;
 
   /// Gives the options what the file at `path` says; `resolve` names its keys.
@@ -58,14 +58,14 @@ public:
   absl::StatusOr<CompileOptions>
   resolve(std::optional<uint64_t> steps = std::nullopt);
 
-  /// For as many ranks as processes were started; an error where --ranks says
+  /// Sets as many ranks as processes were started; an error where --ranks says
   /// otherwise.
   absl::Status setRanks(CompileOptions &options, unsigned processes) const;
 
-  /// Whether a plan of these options keeps something in files, which a run
-  /// needs a folder for. Where only the plan itself knows, not.
+  /// Returns whether a plan of these options keeps something in files, for
+  /// which a run needs a folder. False where only the plan itself knows.
   bool needsFolder() const;
-  /// An error where a run of these options needs a folder and has none.
+  /// Returns an error where a run of these options needs a folder and has none.
   absl::Status checkFolder(const std::string &folder) const;
 
 private:
@@ -79,7 +79,7 @@ private:
   CLI::App &command;
   CLI::Option_group *group;
   CompileOptions options;
-  std::vector<config::Setting> from_file; ///< what readConfig set
+  std::vector<config::Setting> from_file; ///< settings of readConfig
 };
 
 } // namespace zerograph

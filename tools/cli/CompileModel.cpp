@@ -88,8 +88,8 @@ absl::Status bindFromData(const std::vector<frontend::InputSignature> &inputs,
   return absl::OkStatus();
 }
 
-/// An error where an input that has no array has a dim that only it could tell:
-/// its name in the data is another.
+/// Returns an error where an input that has no array has a dim that only it
+/// could tell: its name in the data is another.
 absl::Status needArrays(const std::vector<frontend::InputSignature> &inputs,
                         const std::vector<std::string> &data,
                         const CompileOptions &options) {
@@ -118,7 +118,8 @@ absl::Status needArrays(const std::vector<frontend::InputSignature> &inputs,
   return absl::OkStatus();
 }
 
-/// Before compiling `plan` is empty: then the model alone is looked at.
+/// Checks what would be written over. Before compiling, `plan` is empty: then
+/// the model alone is looked at.
 absl::Status checkOutputs(const std::string &model, const plan::Plan &plan,
                           const std::string &plan_path) {
   std::vector<NamedFile> inputs = {{"the model", model}};
@@ -157,7 +158,7 @@ void removeOldPlan(const std::string &path, const std::string &model) {
   }
   std::error_code ignored; // the first error is the one to tell
   std::string weights = extraWeightsPath(path);
-  // Another file of that name is somebody's, and stays.
+  // Another file of that name belongs to somebody, and stays.
   if (absl::StatusOr<LoadedPlan> old = readPlan(path); old.ok()) {
     std::string folder = std::filesystem::path(path).parent_path().string();
     for (const NamedFile &source : sourceFiles(old->plan, folder)) {

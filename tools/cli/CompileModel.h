@@ -19,8 +19,8 @@ absl::StatusOr<CompileResult> compileModel(CompileOptions options,
 absl::Status bindSizes(CompileOptions &options,
                        const std::vector<std::string> &data);
 
-/// For a model that is compiled to be run here: refuses one for a device that
-/// this machine lacks, before time is spent on it.
+/// Refuses a model to be run here that is compiled for a device that this
+/// machine lacks, before time is spent on it.
 absl::Status checkDevice(const CompileOptions &options);
 
 /// Removes the plan at `path`, which a compile of `model` was to replace: if it

@@ -17,7 +17,7 @@ std::optional<int64_t> numberGiven(const CLI::App &command, const char *name) {
              : std::nullopt;
 }
 
-/// What the command line gives the option, where that is another value.
+/// Returns what the command line gives the option, where that is another value.
 std::string overruling(CLI::App &command, const config::Setting &setting) {
   const CLI::Option *option = optionNamed(command, setting.option);
   if (option == nullptr || option->count() == 0) {
@@ -29,7 +29,8 @@ std::string overruling(CLI::App &command, const config::Setting &setting) {
              : absl::StrCat("--", setting.option, " ", given);
 }
 
-/// Of keys that are auto and that no option decides, in one line; or empty.
+/// Names the keys that are auto and that no option decides, in one line; or is
+/// empty.
 std::string sayAutos(CLI::App &command, const std::vector<config::Auto> &all) {
   std::vector<std::string> ours, theirs, options;
   for (const config::Auto &one : all) {

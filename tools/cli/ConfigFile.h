@@ -17,25 +17,26 @@
 
 namespace zerograph {
 
-/// What the file of `--config` says, and what became of it.
+/// The contents of the file of `--config`, and what became of them.
 struct ConfigFile {
   config::Config config;
-  /// Of each of config.settings: why the option does not take it; or empty.
+  /// Says for each of config.settings why the option does not take it; or is
+  /// empty.
   std::vector<std::string> refused;
-  /// Likewise: what the command line gives the option instead; or empty.
+  /// Says for each what the command line gives the option instead; or is empty.
   std::vector<std::string> overruled;
-  /// All that is wrong, and all that should be said.
+  /// Texts of all that is wrong, and of all that should be said.
   std::vector<std::string> problems, notes;
 };
 
-/// What a command line says of the batch, for `config::read`; `processes`: how
-/// many ranks a launcher started.
+/// Returns what a command line says of the batch, for `config::read`.
+/// `processes` is how many ranks a launcher started.
 config::Known knownOf(const CLI::App &command,
                       std::optional<unsigned> processes);
 
 /// Reads `path` and gives the options of `command`, which has been parsed, what
-/// the file says, as if it stood on the command line; what does stand there
-/// wins. An error where the file cannot be read.
+/// the file says, as if it stood on the command line; an option that does stand
+/// there wins. An error where the file cannot be read.
 absl::StatusOr<ConfigFile> applyConfig(CLI::App &command,
                                        const std::string &path,
                                        const config::Known &known);

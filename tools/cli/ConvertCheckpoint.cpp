@@ -31,7 +31,8 @@ absl::StatusOr<StateDictNames> namesOf(const ConvertFlags &flags) {
                              : StateDictNames::read(flags.names);
 }
 
-/// An error if an option is given that is none of `used`. `what` is done.
+/// Returns an error if an option is given that is none of `used`. `what` is
+/// done.
 absl::Status checkOptions(const ConvertFlags &flags, const std::string &what,
                           const std::set<std::string> &used) {
   for (const auto &[name, given] :
@@ -124,7 +125,7 @@ absl::StatusOr<int> fromUniversal(const ConvertFlags &flags) {
   return 0;
 }
 
-/// One checkpoint, or the newest of a folder.
+/// Converts one checkpoint, or the newest of a folder.
 absl::StatusOr<int> convertCheckpoint(const ConvertFlags &flags) {
   if (UniversalCheckpoint::isAt(flags.checkpoint)) {
     return fromUniversal(flags);

@@ -7,7 +7,7 @@
 
 namespace zerograph {
 
-/// Adds it to the command `checkpoint`.
+/// Adds the action `convert` to the command `checkpoint`.
 void addConvertCheckpoint(CommandLine &line, CLI::App &command);
 
 } // namespace zerograph

@@ -35,7 +35,7 @@ std::string processorName() {
   return "processor of unknown name";
 }
 
-/// Processors that this process may run on.
+/// Returns how many processors this process may run on.
 int usableProcessors() {
   cpu_set_t set;
   return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
@@ -87,7 +87,7 @@ void printMemory() {
   line("memory", text);
 }
 
-/// The driver's version and the first GPU's name.
+/// Returns the driver's version and the first GPU's name.
 absl::StatusOr<std::string> describeGpu() {
   ZG_ASSIGN_OR_RETURN(const CudaApi *api, cudaApi());
   int version = 0, count = 0;

@@ -54,7 +54,7 @@ struct ExplainFlags {
   std::string like;
 };
 
-/// As a shell would need it.
+/// Returns the text as a shell needs it.
 std::string quoted(const std::string &text) {
   bool plain = !text.empty() && text.find_first_not_of(
                                     "abcdefghijklmnopqrstuvwxyz"
@@ -65,7 +65,7 @@ std::string quoted(const std::string &text) {
                               "'");
 }
 
-/// "--zero 3"; a flag has no value.
+/// Returns "--zero 3"; a flag has no value.
 std::string asOption(CLI::App &command, const std::string &name,
                      const std::string &value) {
   const CLI::Option *option = optionNamed(command, name);
@@ -73,7 +73,7 @@ std::string asOption(CLI::App &command, const std::string &name,
   return flag ? "--" + name : absl::StrCat("--", name, " ", quoted(value));
 }
 
-/// What a key has become, and how to class it: one that its option does
+/// Says what a key has become, and how to class it: one that its option does
 /// not take is refused, and one has no effect if all its options were given
 /// otherwise.
 std::pair<Does, std::string> told(CLI::App &command, const ConfigFile &file,
@@ -138,7 +138,7 @@ void printKeys(CLI::App &command, const ConfigFile &file) {
   }
 }
 
-/// The command that does the same without the file.
+/// Prints the command that does the same without the file.
 void printCommand(const ExplainFlags &flags, const std::string &model,
                   const config::Known &known) {
   std::vector<std::string> parts = {
@@ -165,7 +165,7 @@ void printCommand(const ExplainFlags &flags, const std::string &model,
   absl::PrintF("\nthe same by options\n  %s\n", absl::StrJoin(parts, " "));
 }
 
-/// What the plan of the options needs, where they are all that it takes.
+/// Prints what the plan of the options needs, where they are all that it takes.
 absl::Status printPlan(const ExplainFlags &flags, CompileOptions options) {
   ZG_ASSIGN_OR_RETURN(TemporaryFolder folder, TemporaryFolder::make());
   absl::StatusOr<CompileResult> made =
@@ -224,7 +224,8 @@ absl::StatusOr<int> explainFile(ExplainFlags &flags, const std::string &path,
   return 0;
 }
 
-/// What the model has to do with the file of the options: its batch alone.
+/// Adds the batch that the model fixes to what is given: the file of the
+/// options has to do with nothing else of it.
 absl::Status takeModel(const std::string &model,
                        std::map<std::string, std::string> &given) {
   config::Known known;

@@ -10,8 +10,8 @@ namespace zerograph {
 
 /// Writes `exported` as `output` and the files beside it. They get their names
 /// once all of them are whole, the model last; a failed export leaves none.
-/// `model`: the file whose data is copied. `inputs`: what is read; an error if
-/// anything of it would be written over.
+/// `model` is the file whose data is copied, `inputs` are the files that are
+/// read; an error if any of them would be written over.
 absl::Status writeExported(const frontend::ExportedModel &exported,
                            const frontend::TrainedWeights &weights,
                            const std::string &model, const std::string &output,

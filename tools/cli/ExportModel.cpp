@@ -32,7 +32,7 @@ struct ExportFlags {
   std::vector<std::string> files;
 };
 
-/// Of compile's options: those that what is wanted does not take.
+/// Refuses those of compile's options that this kind of export does not take.
 absl::Status checkTaken(const ExportFlags &flags) {
   std::vector<std::string> others;
   for (absl::string_view name :

@@ -17,19 +17,19 @@ namespace zerograph {
 void forEachGiven(const CLI::App &command,
                   const std::function<void(const CLI::Option &)> &visit);
 
-/// Which options were given, with their values, without dashes.
+/// Returns the options that were given, with their values, without dashes.
 std::map<std::string, std::string> optionsGiven(const CLI::App &command);
 
-/// An error where an option was given and the one was not that it says
+/// Returns an error where an option was given and the one was not that it says
 /// something of. Names are without dashes.
 absl::Status needsOption(const CLI::App &command, const std::string &name,
                          const std::string &needed);
 
-/// `--lr` of `lr`; null where the command has no such option.
+/// Returns `--lr` for `lr`; null where the command has no such option.
 CLI::Option *optionNamed(CLI::App &command, const std::string &name);
 
 /// Gives one option its value, as if it stood on the command line, unless it
-/// has one; says why it does not take it, or nothing.
+/// has one. Returns why the option does not take it, or nothing.
 std::string giveOption(CLI::App &command, const std::string &name,
                        const std::string &value);
 

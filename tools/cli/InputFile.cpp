@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// "; it holds a.onnx, b.onnx", or that it has none.
+/// Returns "; it holds a.onnx, b.onnx", or that the folder has none.
 std::string modelsIn(const std::string &folder) {
   std::vector<std::string> models;
   std::error_code error; // of a folder that may not be listed: none
@@ -28,7 +28,7 @@ std::string modelsIn(const std::string &folder) {
   return models.empty() ? "" : "; it holds " + listOf(models, 10);
 }
 
-/// Empty of what is no file that can be read.
+/// Returns the beginning of a file; empty where it is none that can be read.
 std::string beginOf(const std::string &path) {
   std::error_code ignored;
   if (!fs::is_regular_file(path, ignored)) {

@@ -13,9 +13,9 @@ namespace zerograph {
 /// NAME.onnx, and else a plan.
 enum class Input { Model, Plan, ModelOrPlan };
 
-/// An error where `path` is clearly something else than `wanted`: a folder,
-/// weights, a text. What is not there, or cannot be told, fails when it is
-/// read.
+/// Returns an error where `path` is clearly something else than `wanted`: a
+/// folder, weights, a text. A file that is not there, or cannot be told, fails
+/// when it is read.
 absl::Status checkInputFile(const std::string &path, Input wanted);
 
 } // namespace zerograph

@@ -20,7 +20,7 @@ struct Options {
   DiskUse disk;
 };
 
-/// The sections that were asked for; without any, one screen.
+/// Returns the sections that were asked for; without any, one screen.
 absl::StatusOr<std::string> text(const LoadedPlan &plan,
                                  const Options &options) {
   std::string out;

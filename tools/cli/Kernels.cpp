@@ -16,7 +16,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Resources = std::map<std::string, KernelResources>;
 
-/// Of all modules; `assembler` says what has told.
+/// Returns the resources of the kernels of all modules; sets `assembler` to
+/// what has told them.
 Resources resourcesOf(const plan::Plan &plan, std::string &assembler) {
   Resources all;
   for (const plan::Module &module : plan.modules()) {
@@ -133,7 +134,7 @@ std::string kernelsText(const nlohmann::ordered_json &kernels) {
                         {"steps"},
                         {"first_step"}},
                        /*exact=*/true);
-  // Who has told of registers, or why nobody has.
+  // The next line says who has told of registers, or why nobody has.
   const auto &assembler = kernels["assembler"].get_ref<const std::string &>();
   if (!assembler.empty()) {
     std::string registers = registersText(kernels);

@@ -11,12 +11,12 @@
 
 namespace zerograph {
 
-/// Each kernel with the first step that launches it, how many do, and how: on
-/// CUDA grid, block and, where ptxas is found, registers and shared memory;
-/// "assembler" says which, or why there is none.
+/// Returns each kernel with the first step that launches it, how many do, and
+/// how: on CUDA grid, block and, where ptxas is found, registers and shared
+/// memory; "assembler" says which, or why there is none.
 nlohmann::ordered_json kernelsJson(const plan::Plan &plan);
 
-/// The same for people.
+/// Returns the same for people.
 std::string kernelsText(const nlohmann::ordered_json &kernels);
 
 } // namespace zerograph

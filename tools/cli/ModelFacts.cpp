@@ -10,8 +10,8 @@
 namespace zerograph {
 namespace {
 
-/// The length of most vectors among the parameters: scales of norms and biases
-/// of what a block puts out. Nothing where no length is that of most.
+/// Returns the length of most vectors among the parameters: scales of norms and
+/// biases of what a block puts out. Nothing where no length is that of most.
 std::optional<int64_t> commonLength(const std::vector<int64_t> &lengths) {
   std::map<int64_t, size_t> counts;
   for (int64_t length : lengths) {

@@ -13,7 +13,7 @@ namespace {
 
 using Note = std::pair<Matter, std::string>;
 
-/// Standard error is the process's, and so is what waits for it.
+/// The state of the process's standard error, and what waits for it.
 struct Held {
   std::mutex mutex;
   bool holds = false;

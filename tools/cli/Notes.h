@@ -23,7 +23,7 @@ inline void warn(const std::string &text) { say(Matter::Warning, text); }
 /// Keeps what is said from here on, so that what matters most can come first,
 /// and of a command that fails the error alone. Each command begins so.
 void holdNotes();
-/// Before a run; more are not read.
+/// The most notes before a run; more are not read.
 constexpr size_t kMostNotes = 3;
 
 /// Says what was kept, each text once, and at most `most` of them, with the

@@ -14,8 +14,8 @@ namespace zerograph {
 /// Says on standard error what has no effect.
 absl::Status checkOffloadOptions(const options::Compile &options);
 
-/// The option by which a plan keeps something in files, for sure; empty: none,
-/// or only the plan itself tells.
+/// Returns the option by which a plan keeps something in files, for sure;
+/// empty: none, or only the plan itself tells.
 std::string offloadInFiles(const options::Compile &options);
 
 } // namespace zerograph

@@ -29,11 +29,11 @@ enum OptionCommands : unsigned {
   kPlans = kCompiles | kTrains,
 };
 
-/// What a text must be to be an option's value.
+/// The texts that can be an option's value.
 struct OptionCheck {
   CLI::Validator validator;
   bool needed = false;
-  /// Several values may follow one name.
+  /// Tells whether several values may follow one name.
   bool several = false;
 };
 
@@ -46,7 +46,7 @@ struct OptionRow {
   const char *help;
 };
 
-/// Whether the option, without dashes, decides a run and no plan.
+/// Returns whether the option, without dashes, decides a run and no plan.
 inline bool decidesRun(std::string_view option) {
 #define ZG_TRAIN_OPTION(type, field, value, name, ...)                         \
   if (option == name) {                                                        \
@@ -93,7 +93,8 @@ inline const OptionCheck ratio = text(
     },
     "ratio of at least 0 and less than 1");
 
-/// Of each option of type double: a NaN is neither below a range nor above it.
+/// Holds for each option of type double: a NaN is neither below a range nor
+/// above it.
 inline const OptionCheck number = text(
     [](const std::string &text) {
       double number;
@@ -116,7 +117,7 @@ inline const OptionCheck notNegative = text(
     },
     "finite number that is not negative");
 
-/// The option itself would take -1, and wrap around.
+/// Refuses -1, which the option itself would take, and wrap around.
 inline const OptionCheck wholeNumber = text(
     [](const std::string &text) {
       uint64_t number;
@@ -136,7 +137,7 @@ void eachOption(options::Compile &fields, const Visit &visit) {
 #include "options/Options.def"
 }
 
-/// The same for each that decides a run.
+/// Calls it for each option that decides a run.
 template <typename Visit>
 void eachOption(options::Train &fields, const Visit &visit) {
   using namespace checks;
@@ -146,7 +147,7 @@ void eachOption(options::Train &fields, const Visit &visit) {
 #include "options/Options.def"
 }
 
-/// The same for each that decides an export alone.
+/// Calls it for each that decides an export alone.
 template <typename Visit>
 void eachOption(options::Export &fields, const Visit &visit) {
   using namespace checks;
@@ -156,7 +157,7 @@ void eachOption(options::Export &fields, const Visit &visit) {
 #include "options/Options.def"
 }
 
-/// "-o,--output" of "o,output".
+/// Returns "-o,--output" for "o,output".
 inline std::string dashed(const OptionRow &row) {
   std::string name = row.name;
   size_t comma = name.find(',');
@@ -166,7 +167,7 @@ inline std::string dashed(const OptionRow &row) {
                             name.substr(comma + 1));
 }
 
-/// A default as text; empty where there is none, or the help says it.
+/// Returns a default as text; empty where there is none, or the help says it.
 template <typename T>
 std::string defaultText(const OptionRow &row, const T &value) {
   if (std::string(row.help).find("default") != std::string::npos) {

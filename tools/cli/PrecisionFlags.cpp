@@ -10,7 +10,7 @@ absl::Status checkPrecisionOptions(
     const options::Compile &options,
     absl::FunctionRef<bool(const std::string &option)> isGiven) {
   const std::string &precision = options.precision;
-  // Then the model's own, if it has 16 bits.
+  // The precision is then the model's own, if it has 16 bits.
   bool given_none = !isGiven("--precision");
   if (options.reduce_precision != "fp32") {
     std::string given =

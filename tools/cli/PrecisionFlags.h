@@ -11,7 +11,7 @@
 
 namespace zerograph {
 
-/// What must hold between them.
+/// Checks what must hold between the options of precision.
 absl::Status checkPrecisionOptions(
     const options::Compile &options,
     absl::FunctionRef<bool(const std::string &option)> isGiven);

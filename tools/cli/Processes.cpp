@@ -18,20 +18,21 @@
 namespace zerograph {
 namespace {
 
-/// What other ranks may still have to say or to tidy up after one failed: more
-/// than the time in which that one tells the others, among them one that is
-/// gone, before it speaks itself. Some launchers (srun) end all at once.
+/// The time for what other ranks may still have to say or to tidy up after one
+/// failed: more than the time in which that one tells the others, among them
+/// one that is gone, before it speaks itself. Some launchers (srun) end all at
+/// once.
 constexpr std::chrono::milliseconds kLastWords(1500);
 
-/// Of a compiled model; as tools/compiler names it.
+/// Returns the path of a compiled model's weights, as tools/compiler names it.
 std::string weightsBeside(const std::string &plan_path) {
   return plan_path + ".weights.safetensors";
 }
 
-/// No option and no value has one.
+/// Stands between texts: no option and no value has one.
 const std::string kBetween(1, '\0');
 
-/// Of names and values in turn.
+/// Reads names and values in turn.
 std::map<std::string, std::string> parseSettings(const std::string &text) {
   std::map<std::string, std::string> settings;
   std::vector<std::string> parts = absl::StrSplit(text, kBetween);
@@ -44,8 +45,8 @@ std::map<std::string, std::string> parseSettings(const std::string &text) {
 } // namespace
 
 std::map<std::string, std::string> givenOptions(const CLI::App &command) {
-  // Each rank's own: they may differ from host to host, and no value of the
-  // run depends on them.
+  // These are each rank's own: they may differ from host to host, and no value
+  // of the run depends on them.
   const std::set<std::string> kOwn = {"--data", "--eval-data", "--threads",
                                       "--log", "--tensorboard"};
   std::map<std::string, std::string> given;
@@ -60,7 +61,8 @@ std::map<std::string, std::string> givenOptions(const CLI::App &command) {
 absl::StatusOr<std::shared_ptr<Processes>>
 Processes::join(const Launch &launch, double deadline_seconds) {
   if (launch.rank == 0 && !launch.doubt.empty()) {
-    // At once: MPI may end the process before notes are released.
+    // The doubt is said at once: MPI may end the process before notes are
+    // released.
     std::fprintf(stderr, "note: %s\n", launch.doubt.c_str());
   }
   std::shared_ptr<Processes> processes(new Processes(launch));
@@ -111,7 +113,8 @@ absl::Status Processes::give(MadePlan &made) {
   ZG_ASSIGN_OR_RETURN(std::string bytes, serializePlan(made.plan.plan));
   ZG_RETURN_IF_ERROR(
       control().broadcast("handing out the plan", bytes).status());
-  // The same bytes as the others have, and so the same hash.
+  // The plan is read from the same bytes as the others have, and so has the
+  // same hash.
   ZG_ASSIGN_OR_RETURN(made.plan, parsePlan(bytes));
   std::string settings =
       absl::StrJoin(made.settings, kBetween, absl::PairFormatter(kBetween));
@@ -159,7 +162,7 @@ absl::StatusOr<MadePlan> Processes::take() {
   return made;
 }
 
-/// Rank 0's part of `share`.
+/// Does rank 0's part of `share`.
 absl::StatusOr<MadePlan> Processes::make(const PlanSource &source) {
   unsigned world = control().world();
   ZG_ASSIGN_OR_RETURN(MadePlan made, source.make(world));

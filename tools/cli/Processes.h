@@ -25,26 +25,26 @@ struct MadePlan {
   std::string path;  // its weight file lies beside it
   std::string model; // what it was compiled from just now; else empty
   std::optional<TemporaryFolder> folder; // of `path`, where there is one
-  /// Options of the run that a configuration file gives, and their values.
+  /// The options of the run that a configuration file gives, and their values.
   std::map<std::string, std::string> settings;
 };
 
-/// What gives the plan to train with.
+/// Makes the plan to train with.
 struct PlanSource {
-  /// Reads or compiles it; `ranks`: the number of processes that were started,
-  /// where they are the ranks.
+  /// Reads or compiles it; `ranks` is the number of processes that were
+  /// started, where they are the ranks.
   std::function<absl::StatusOr<MadePlan>(std::optional<unsigned> ranks)> make;
-  /// "host" or "cuda", before it is made; empty where that cannot be told in
-  /// this process.
+  /// Returns "host" or "cuda", before the plan is made; empty where that cannot
+  /// be told in this process.
   std::function<std::string()> device;
 };
 
-/// The plan in a file, and the device that it is for.
+/// Return the plan in a file, and the device that it is for.
 absl::StatusOr<MadePlan> readPlanToTrain(const std::string &path);
 std::string deviceOfPlan(const std::string &path);
 
-/// The options and arguments that were given and that all ranks must have been
-/// given: name -> values.
+/// Returns the options and arguments that were given and that all ranks must
+/// have been given: name -> values.
 std::map<std::string, std::string> givenOptions(const CLI::App &command);
 
 /// This process among those that were started with it, each of them a rank.
@@ -54,25 +54,26 @@ public:
   join(const Launch &launch, double deadline_seconds);
 
   ControlPlane &control() const;
-  /// By which ranks exchange what lies in the host's memory; without MPI one
-  /// that refuses to.
+  /// Returns the means by which ranks exchange what lies in the host's memory;
+  /// without MPI one that refuses to.
   Collectives &collectives();
   const Peers &peers() const;
 
-  /// Rank 0 makes the plan, and gives it to the others, with the weights that
-  /// were written beside it and the settings. Its errors are everyone's.
+  /// Makes the plan on rank 0, and gives it to the others, with the weights
+  /// that were written beside it and the settings. Rank 0's errors are
+  /// everyone's.
   absl::StatusOr<MadePlan> share(const PlanSource &source);
 
-  /// Threads of a rank by default: its processors divided among the ranks that
-  /// have the same ones.
+  /// Returns the threads of a rank by default: its processors divided among the
+  /// ranks that have the same ones.
   unsigned threads() const;
 
-  /// What this rank says of a failure: the rank before it, or nothing and the
-  /// exit status where rank 0 says it for all.
+  /// Returns what this rank says of a failure: the rank before it, or nothing
+  /// and the exit status where rank 0 says it for all.
   absl::StatusOr<int> explain(const absl::Status &status) const;
 
-  /// The last thing that the process does: leaves the others, or after a
-  /// failure ends all processes, as far as it can.
+  /// Leaves the others, or after a failure ends all processes, as far as it
+  /// can. The process does nothing after it.
   void end();
 
 private:
@@ -83,7 +84,7 @@ private:
   absl::StatusOr<MadePlan> take();
 
   Launch launch;
-  // One of the two, until the end.
+  // Either of the two is there, until the end.
   std::unique_ptr<MpiCommunicator> mpi;
   std::unique_ptr<TcpControlPlane> tcp;
   std::optional<NoCollectives> none; // beside `tcp`

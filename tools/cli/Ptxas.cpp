@@ -86,7 +86,8 @@ absl::Status runProgram(const std::vector<std::string> &words,
   return absl::OkStatus();
 }
 
-/// The number before `what`: 24 of "Used 24 registers, used 1 barriers".
+/// Returns the number before `what`: 24 in "Used 24 registers, used 1
+/// barriers".
 uint64_t numberBefore(const std::string &line, const std::string &what) {
   size_t end = line.find(" " + what);
   uint64_t number = 0;
@@ -97,7 +98,7 @@ uint64_t numberBefore(const std::string &line, const std::string &what) {
   return number;
 }
 
-/// Of lines as
+/// Reads lines like
 ///   ptxas info    : Compiling entry function 'k0' for 'sm_90'
 ///       0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
 ///   ptxas info    : Used 24 registers, 4096 bytes smem

@@ -12,18 +12,18 @@
 
 namespace zerograph {
 
-/// What a thread and a block of a kernel take.
+/// The resources that a thread and a block of a kernel take.
 struct KernelResources {
   uint64_t registers = 0;     // of a thread
   uint64_t shared_bytes = 0;  // of a block, what the text declares
   uint64_t spilled_bytes = 0; // of a thread, stores and loads together
 };
 
-/// ptxas, looked for in PATH, in a CUDA toolkit and where PyPI's wheels put it;
-/// an error says what to install.
+/// Returns ptxas, looked for in PATH, in a CUDA toolkit and where PyPI's wheels
+/// put it; an error says what to install.
 absl::StatusOr<std::string> findPtxas();
 
-/// Assembles a plan's text for the architecture that it names, and gives the
+/// Assembles a plan's text for the architecture that it names, and returns the
 /// resources of each kernel by its symbol. The driver may assemble it otherwise
 /// for a newer GPU.
 absl::StatusOr<std::map<std::string, KernelResources>>

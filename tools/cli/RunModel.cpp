@@ -20,7 +20,7 @@
 namespace zerograph {
 namespace {
 
-/// Most samples of a run that nothing else decides.
+/// The most samples of a run that nothing else decides.
 constexpr int64_t kMostSamples = 32;
 
 struct RunFlags {
@@ -136,7 +136,7 @@ absl::StatusOr<int> runModel(RunFlags flags) {
   ZG_ASSIGN_OR_RETURN(ForwardResult result, runForward(plan, run));
   releaseNotes(flags.given.notes ? SIZE_MAX : kMostNotes);
   for (const plan::Output &output : plan.plan.outputs()) {
-    // As in the file: of all samples, or one of each run.
+    // The output is as in the file: of all samples, or one of each run.
     std::vector<uint64_t> shape(output.shape().begin(), output.shape().end());
     if (output.per_sample()) {
       shape[0] = result.samples;

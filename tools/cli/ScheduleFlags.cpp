@@ -16,7 +16,7 @@
 namespace zerograph {
 namespace {
 
-/// DeepSpeed's schedules divide by the length of their warm-up.
+/// Checks the length of the warm-up, by which DeepSpeed's schedules divide.
 absl::Status checkWarmup(const options::Compile &options,
                          const ScheduleKind &kind) {
   if (!kind.uses("warmup_type") || options.warmup_steps.value_or(1) > 0) {
@@ -31,7 +31,7 @@ absl::Status checkWarmup(const options::Compile &options,
                    without, " has no warm-up"));
 }
 
-/// "warmup and warmup-decay".
+/// Returns "warmup and warmup-decay".
 std::string usersOf(const std::string &field) {
   std::vector<absl::string_view> users;
   for (const ScheduleKind &kind : scheduleKinds()) {
@@ -46,7 +46,7 @@ std::string usersOf(const std::string &field) {
              : absl::StrCat(absl::StrJoin(users, ", "), " and ", last);
 }
 
-/// Of a schedule whose lower end is above its peak.
+/// Says where a schedule's lower end is above its peak.
 void sayUpsideDown(const options::Compile &options, const ScheduleKind &kind) {
   const struct {
     const char *field, *option;

@@ -21,8 +21,8 @@ absl::Status checkScheduleOptions(
 /// Says on standard error where a schedule ends before its warm-up.
 void sayShortSchedule(const plan::Schedule &schedule);
 
-/// Of a run whose length only the data decides, until that is known: no run is
-/// longer.
+/// The steps of a run whose length only the data decides, until that is known:
+/// no run is longer.
 constexpr uint64_t kUnknownSteps = uint64_t(1) << 40;
 
 } // namespace zerograph

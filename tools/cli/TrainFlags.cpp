@@ -23,20 +23,20 @@
 namespace zerograph {
 namespace {
 
-/// Seconds that ranks wait for each other only to be refused together.
+/// The seconds that ranks wait for each other only to be refused together.
 constexpr double kForNothing = 5;
 
 void row(const char *what, uint64_t predicted, uint64_t measured) {
   absl::PrintF("%-28s%18s%18s\n", what, grouped(predicted), grouped(measured));
 }
 
-/// A NaN has no sign that means anything.
+/// Returns the loss as text. A NaN has no sign that means anything.
 std::string lossText(double loss) {
   return std::isnan(loss) ? "nan" : absl::StrFormat("%.6f", loss);
 }
 
-/// Of rank 0's GPU; what another process takes or gives back meanwhile is in
-/// the last line.
+/// Reports rank 0's GPU; what another process takes or gives back meanwhile is
+/// in the last line.
 void reportGpu(const GpuMemory &gpu) {
   absl::PrintF("\nmemory of rank 0's GPU, bytes\n");
   auto line = [](const char *what, uint64_t bytes) {
@@ -51,7 +51,7 @@ void reportGpu(const GpuMemory &gpu) {
        gpu.all > known ? gpu.all - known : 0);
 }
 
-/// Of the rank that received most.
+/// Returns the traffic of the rank that received most.
 TrafficCount most(const TrainResult &result, TrafficCount RankResult::*of) {
   TrafficCount highest;
   for (const RankResult &rank : result.ranks) {
@@ -119,8 +119,8 @@ void reportCheckpoints(const TrainResult &result) {
       median(times.wrote_ms));
 }
 
-/// The report a user compares with `inspect`: what the plan said and what the
-/// run saw, for the rank that has most of each.
+/// Prints the report that a user compares with `inspect`: what the plan said
+/// and what the run saw, for the rank that has most of each.
 void report(const plan::Plan &plan, const TrainResult &result) {
   if (result.losses.empty()) {
     return; // no step, nothing measured
@@ -172,7 +172,7 @@ void report(const plan::Plan &plan, const TrainResult &result) {
                static_cast<double>(result.peak_rss_bytes) / (1 << 20));
 }
 
-/// What a signal interrupted, and what was kept.
+/// Says what a signal interrupted, and what was kept.
 void sayStopped(const TrainResult &result, const TrainOptions &options) {
   std::string by = result.stop_signal == SIGINT    ? " by SIGINT"
                    : result.stop_signal == SIGTERM ? " by SIGTERM"
@@ -255,7 +255,7 @@ absl::Status TrainFlags::parse() {
 }
 
 absl::Status TrainFlags::prepare(const MadePlan &made) {
-  // As rank 0's command did, and every rank's must.
+  // Settings are given as rank 0's command gave them, and every rank's must.
   for (const auto &[option, value] : made.settings) {
     std::string refused = giveOption(command, option, value);
     if (!refused.empty()) {
@@ -281,7 +281,7 @@ bool TrainFlags::keepsWeights() const {
          !given.checkpoint.empty();
 }
 
-/// The last words before the first step.
+/// Says the last words before the first step.
 void TrainFlags::sayBeginning(const RunBegin &run) const {
   if (!given.steps && !given.epochs) {
     say(Matter::Run,
@@ -299,7 +299,7 @@ void TrainFlags::sayBeginning(const RunBegin &run) const {
   }
 }
 
-/// Reports; gives the exit status.
+/// Reports, and returns the exit status.
 absl::StatusOr<int> TrainFlags::tell(const plan::Plan &plan,
                                      const TrainResult &result) const {
   if (!given.quiet) {

@@ -21,7 +21,8 @@ public:
   bool dumpsGradients() const { return !given.dump_gradients.empty(); }
   bool evaluates() const { return !given.eval_data.empty(); }
   std::vector<std::string> &data() { return given.data; }
-  /// Also by the file of --config, once that is read.
+  /// Returns the folder, which may come from the file of --config, once that is
+  /// read.
   const std::string &nvmePath() const { return given.nvme_path; }
   /// Returns the steps, if they are known before the data is.
   std::optional<uint64_t> steps() const { return given.steps; }
@@ -31,7 +32,7 @@ public:
   /// Trains with what `source` gives and reports on standard output: progress
   /// (Progress.h), then memory and traffic, predicted and measured. Where a
   /// launcher started this process, it is one rank; rank 0 alone makes the
-  /// plan, and speaks. Gives the exit status: 0, or 128 and the number of the
+  /// plan, and speaks. Returns the exit status: 0, or 128 and the number of the
   /// signal that ended the run early, as shells count.
   absl::StatusOr<int> run(CommandLine &line, const PlanSource &source);
 
@@ -47,7 +48,7 @@ private:
 
   CLI::App &command;
   options::Train given;
-  TrainOptions options; ///< of `given`, once parsed
+  TrainOptions options; ///< made of `given`, once parsed
 };
 
 } // namespace zerograph

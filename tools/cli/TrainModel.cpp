@@ -18,7 +18,7 @@ namespace {
 
 bool isModel(const std::string &path) { return absl::EndsWith(path, ".onnx"); }
 
-/// A schedule that ends with the run ends where the data does: only with the
+/// Ends a schedule that ends with the run where the data does: only with the
 /// plan is it known how many steps that is.
 absl::Status endWithData(plan::Plan &plan, uint64_t epochs,
                          const std::vector<std::string> &data) {
@@ -30,8 +30,8 @@ absl::Status endWithData(plan::Plan &plan, uint64_t epochs,
   return absl::OkStatus();
 }
 
-/// What `train` of a model compiles never becomes a file, but the weights it
-/// may need besides the model's do, until the run has ended.
+/// Makes the plan. What `train` of a model compiles never becomes a file, but
+/// the weights it may need besides the model's do, until the run has ended.
 absl::StatusOr<MadePlan> makePlan(const std::string &model,
                                   CompileFlags &compile, TrainFlags &train,
                                   std::optional<unsigned> ranks) {
