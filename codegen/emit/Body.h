@@ -77,7 +77,8 @@ public:
   }
   /// i1: whether operand `number` lies where result 0 does.
   Value isResult(unsigned number);
-  /// Where the element lies that is `offset` elements behind a pointer.
+  /// Returns the address of the element that is `offset` elements after a
+  /// pointer.
   Value address(Value pointer, Value offset, Type element);
   /// Stores a vector, or one scalar, `offset` elements into a buffer; of a
   /// masked one only the lanes that are set. A mask of one lane is for all of
@@ -98,7 +99,7 @@ public:
        llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body);
 
 private:
-  /// Where a view's elements of the current row begin.
+  /// The place where a view's elements of the current row begin.
   struct RowPlace {
     Value offset;   // in elements from the base
     Value pointer;  // null for an iota

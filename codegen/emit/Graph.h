@@ -21,7 +21,7 @@ namespace mlir::zg::emit {
 struct Domain {
   int64_t rows = 1;
   int64_t cols = 1;
-  /// The runs of a kernel that reduces rows: they lie one behind the other, and
+  /// The runs of a kernel that reduces rows: they lie one after the other, and
   /// each is reduced on its own.
   int64_t runs = 1;
 };

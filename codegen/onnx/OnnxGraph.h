@@ -70,7 +70,7 @@ private:
                           std::string bytes);
 
   onnx::GraphProto &graph;
-  std::string label; ///< of the op whose form is written
+  std::string label; ///< names the op whose form is written
   llvm::DenseMap<Value, std::string> names, small;
   std::map<std::string, int64_t> taken;
   /// type, shape and bytes -> name

@@ -17,7 +17,7 @@ using namespace mlir::zg::cuda;
 
 namespace {
 
-/// Where the sums of blocks lie: [reduction][block][column].
+/// The place of the sums of blocks: [reduction][block][column].
 class BlockSums {
 public:
   explicit BlockSums(const ColumnFolds &folds)

@@ -60,7 +60,7 @@ public:
       : CudaBody(builder, op, graph, threads,
                  beginFunction(builder, op, name, threads)) {}
 
-  /// Where the scratch begins.
+  /// The place where the scratch begins.
   Value scratchPointer;
 
   /// Enters the kernel and emits for threads [0, items) of the grid: the others

@@ -20,8 +20,8 @@ struct Tile {
 
   int64_t threadsAcross() const { return cols / (kGroup * groups); }
   int64_t threads() const { return rows / (kGroup * groups) * threadsAcross(); }
-  /// Where a group of a thread begins, of `size` rows or columns: those of
-  /// neighbouring threads lie side by side.
+  /// Returns where a group of a thread begins, of `size` rows or columns: those
+  /// of neighbouring threads lie side by side.
   Value placeOf(Lanes &l, int64_t size, Value thread, int64_t group) const;
 };
 

@@ -157,7 +157,7 @@ int64_t RowLoops::wholeTurns(const Sweep &sweep) {
   return sweeps.domain.cols / step * step;
 }
 
-/// The segments of this group. Columns behind the last whole turn are the last
+/// The segments of this group. Columns after the last whole turn are the last
 /// segment's.
 void RowLoops::emitOwnSegments(const Sweep &sweep) {
   Lanes &l = body.lanes;

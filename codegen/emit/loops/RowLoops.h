@@ -49,7 +49,7 @@ protected:
   /// Lets one thread do for all what `emit` emits, after all have read what
   /// they need.
   virtual void once(llvm::function_ref<void()> emit) { emit(); }
-  /// Where there are groups: keeps what the reductions of a sweep are in a
+  /// Keeps, where there are groups, what the reductions of a sweep are in a
   /// segment that this one has computed, ...
   virtual void keepSegment(const Sweep &, Value /*segment*/,
                            ArrayRef<Value> /*totals*/) {}
@@ -67,7 +67,7 @@ protected:
   RowSweeps &sweeps;
 
 private:
-  /// Where the reductions of a sweep stand.
+  /// The state of the reductions of a sweep.
   struct State {
     /// The chains of the current segment, `chunks` vectors a reduction.
     SmallVector<Value> partial;

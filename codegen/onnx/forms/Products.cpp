@@ -61,7 +61,7 @@ std::string forward(const Convolution &c, const std::string &x,
        attribute("dilations", c.dilations), attribute("group", c.groups)});
 }
 
-/// Places of the input behind the last window: their gradient is zero.
+/// Places of the input after the last window: their gradient is zero.
 SmallVector<int64_t> unseen(const Convolution &c) {
   SmallVector<int64_t> sizes;
   for (unsigned i = 0; i < c.places(); ++i) {
@@ -73,7 +73,7 @@ SmallVector<int64_t> unseen(const Convolution &c) {
   return sizes;
 }
 
-/// The gradient of the input. The zeros behind what the windows see are padded
+/// The gradient of the input. The zeros after what the windows see are padded
 /// by hand: runtimes bound output_padding each in their own way.
 std::string inputGradient(const Convolution &c, const std::string &dy,
                           const std::string &w, OnnxGraph &graph) {
