@@ -112,13 +112,13 @@ extern const Converter scheduleType;
 extern const Converter ofSchedule;
 /// The rate at the top of a schedule.
 extern const Converter peak;
-/// Where the schedule ends.
+/// The step at which the schedule ends.
 extern const Converter total;
 
 // CycleKeys.cpp
 
 /// Convert whether OneCycle changes Adam's betas, the bounds of the first, and
-/// what becomes of it behind the cycle.
+/// what becomes of it after the cycle.
 extern const Converter cycleMomentum;
 extern const Converter cycleBound;
 extern const Converter decayMomentum;

@@ -60,7 +60,7 @@ void Translation::addOffloadOfGradients() {
   }
 }
 
-/// Where we take more bits than DeepSpeed does.
+/// Says where we take more bits than DeepSpeed does.
 void Translation::sayReducePrecision() {
   std::string half = precision();
   if (half != "fp32" && !given("reduce-precision") &&

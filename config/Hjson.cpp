@@ -37,8 +37,8 @@ public:
   }
 
 private:
-  /// Where the comment ends that begins here; here, where none does. Within a
-  /// word, as of an address, there is none.
+  /// Returns where the comment ends that begins here; here, where none does.
+  /// Within a word, as of an address, there is none.
   size_t endOfComment() const {
     absl::string_view rest = text.substr(at);
     if (!yaml.empty() && !isOneOf(yaml.back(), " \n{}[],\"'")) {

@@ -33,8 +33,9 @@ struct Key {
   std::string option;         ///< that it sets, without dashes; or ""
   const Converter *converter; ///< never null
   std::string text;           ///< why, or how; may be empty
-  std::string target; ///< of Accelerate: the DeepSpeed key it stands for, or ""
-  std::string on;     ///< of a section: the key in it without which it is off
+  /// For Accelerate: the DeepSpeed key it stands for, or "".
+  std::string target;
+  std::string on; ///< for a section: the key in it without which it is off
 };
 
 /// Another spelling of a key, or of a section.

@@ -11,8 +11,8 @@
 namespace zerograph::config {
 namespace {
 
-/// Where to a device offloads; empty: nowhere. By its old name, true is the
-/// CPU.
+/// Returns where `device` offloads to; empty: nowhere. By its old name, true is
+/// the CPU.
 std::string placeOf(const Value *device) {
   std::string name = device ? absl::AsciiStrToLower(device->text) : "";
   return device && device->boolean() == true ? "cpu"
@@ -20,7 +20,7 @@ std::string placeOf(const Value *device) {
                                              : "";
 }
 
-/// Where `what`, "optimizer" or "param", goes; empty: nowhere.
+/// Returns where `what`, "optimizer" or "param", goes; empty: nowhere.
 std::string placeOf(const char *what, const Translation &to) {
   if (auto given = to.given(absl::StrCat("offload-", what))) {
     return *given == "none" ? "" : *given;
@@ -51,7 +51,7 @@ void choiceOfAuto(const Given &found, Translation &to) {
   }
 }
 
-/// Where a key says that something is kept.
+/// Sets where a key says that something is kept.
 void offload(const Given &found, const char *option, Translation &to) {
   std::optional<std::string> given = to.given(option);
   if (!asks(found.value, *found.key)) {

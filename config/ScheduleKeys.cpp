@@ -174,7 +174,8 @@ void writePeak(const Key &key, FileWriter &file) {
   }
 }
 
-/// Where the schedule ends, which DeepSpeed must be told, and we know of a run.
+/// Writes where the schedule ends, which DeepSpeed must be told, and we know of
+/// a run.
 void writeTotal(const Key &key, FileWriter &file) {
   std::string kind = file.value("schedule");
   if (file.has(key.option)) {

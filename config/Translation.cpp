@@ -163,7 +163,7 @@ std::string Translation::offBecause(const Key &key) const {
   return "";
 }
 
-/// Where the setting is made of several keys, each has a part in it.
+/// Gives each key a part in a setting that is made of several.
 void Translation::linkSettings(const Given &found) {
   for (size_t i = 0; i < config.settings.size(); ++i) {
     std::vector<size_t> &linked = now->settings;

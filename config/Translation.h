@@ -21,7 +21,7 @@ struct Given {
   std::string written; ///< its path as in the file
   std::string file;
   std::string shown;   ///< its value as in the file
-  std::string note;    ///< of another spelling
+  std::string note;    ///< about another spelling
   std::string problem; ///< why it is refused whatever the table says; or empty
   bool silent = false; ///< follows from a key that is listed already
 
@@ -46,7 +46,7 @@ struct Meaning {
   Does does = Does::Applied;
   bool asks = false;            ///< for what DeepSpeed does not do anyway
   std::string text;             ///< why, or how
-  std::vector<size_t> settings; ///< of Config::settings
+  std::vector<size_t> settings; ///< indices in Config::settings
 };
 
 /// A key that is auto, and has our default where Transformers has another.
@@ -59,8 +59,8 @@ struct Auto {
 struct Known {
   std::optional<int64_t> ranks;
   std::string ranks_from; ///< "--ranks", "the processes that were started"
-  std::optional<int64_t> micro_batch, accumulate; ///< of the command line
-  std::optional<int64_t> stage;                   ///< likewise
+  std::optional<int64_t> micro_batch, accumulate; ///< from the command line
+  std::optional<int64_t> stage; ///< also from the command line
   /// All that the command line gives, without dashes, and the values.
   std::map<std::string, std::string> options;
   std::optional<int64_t> model_batch; ///< that the model fixes
@@ -76,12 +76,12 @@ struct Batch {
 
 /// A configuration, translated.
 struct Config {
-  std::vector<Meaning> meanings; ///< of each key, in the file's order
+  std::vector<Meaning> meanings; ///< one for each key, in the file's order
   std::vector<Setting> settings; ///< no option twice
   std::vector<Auto> autos;       ///< that hold unless the option is given
   std::vector<std::string> notes;
   std::vector<std::string> problems;
-  std::vector<std::string> unknown; ///< of these, keys that there are not
+  std::vector<std::string> unknown; ///< those keys that there are not
   Batch batch;
 };
 

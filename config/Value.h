@@ -20,8 +20,8 @@ struct Value {
   enum class Kind { Null, Scalar, List, Map };
 
   Kind kind = Kind::Null;
-  std::string name; ///< of a map's child
-  std::string text; ///< of a scalar, without quotes
+  std::string name; ///< set for a map's child
+  std::string text; ///< a scalar's, without quotes
   bool quoted = false;
   int line = 0;                ///< counted from 1
   std::vector<Value> children; ///< in the file's order; a map's may repeat
