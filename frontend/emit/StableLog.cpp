@@ -67,8 +67,8 @@ bool isShifted(Value value) {
   return false;
 }
 
-/// Most ops that one logarithm is looked for behind: a graph may be deep, and a
-/// sum may read another twice.
+/// The most ops through which one logarithm is looked for: a graph may be deep,
+/// and a sum may read another twice.
 constexpr int kMostOps = 200;
 
 class Finder {

@@ -24,9 +24,9 @@ void setEvaluationMode(onnx::GraphProto &graph, int64_t opset,
 
 /// Returns what a loss is computed from: values that depend on trained
 /// parameters, and that nodes read which depend on labels too. Labels are
-/// inputs behind which no parameter is used. Where such a value is only a view
+/// inputs after which no parameter is used. Where such a value is only a view
 /// of another one, it is that. Empty: no input is known to be labels; then
-/// `candidates` are the values behind which no parameter is used.
+/// `candidates` are the values after which no parameter is used.
 std::vector<std::string> lossInputs(const ModelFile &file,
                                     const std::string &loss,
                                     std::vector<std::string> &candidates);

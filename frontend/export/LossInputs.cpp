@@ -51,9 +51,9 @@ public:
              return labels.count(input) != 0;
            });
   }
-  /// Values that a parameter makes and behind which none is used.
+  /// Values that a parameter makes and after which none is used.
   std::vector<std::string> last() const {
-    std::set<std::string> before; // a node behind it uses a parameter
+    std::set<std::string> before; // a node after it uses a parameter
     std::vector<std::string> values;
     for (auto n = graph.order.rbegin(); n != graph.order.rend(); ++n) {
       bool followed =

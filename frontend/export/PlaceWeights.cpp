@@ -86,7 +86,7 @@ std::string readWeight(const std::string &name, const TrainedWeight &weight,
   return *std::move(bytes);
 }
 
-/// Where weights go.
+/// The places where weights go.
 struct Places {
   std::map<std::string, TensorProto *> tensors; // by the weight's name
   /// Why some go nowhere; optional weights that do not; those whose type is

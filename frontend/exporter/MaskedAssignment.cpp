@@ -86,8 +86,8 @@ private:
   /// A mask, expanded to what it is applied to.
   struct Mask {
     std::string result; ///< what is made with it
-    std::string full;   ///< of all dimensions
-    std::string places; ///< of `full`
+    std::string full;   ///< the mask of all dimensions
+    std::string places; ///< the places where `full` is true
     std::string small;  ///< before its Expand
   };
 

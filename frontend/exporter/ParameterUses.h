@@ -12,7 +12,7 @@
 namespace zerograph::frontend {
 
 /// Finds what initializers of `graph`, which must outlive it, are used for:
-/// also behind nodes that only rearrange or convert, and within bodies.
+/// also after nodes that only rearrange or convert, and within bodies.
 class ParameterUses {
 public:
   using Visitor =

@@ -28,9 +28,9 @@ struct ByteRange {
 struct ModelFile {
   onnx::ModelProto model;
   std::string folder;   ///< "" or ends with "/"
-  std::string fileName; ///< of the .onnx itself, without the folder
-  int64_t opset = 0;    ///< of ai.onnx
-  /// Where the bytes of each embedded initializer that is raw data lie.
+  std::string fileName; ///< the .onnx itself, without the folder
+  int64_t opset = 0;    ///< the version of ai.onnx
+  /// The places of the bytes of each embedded initializer that is raw data.
   std::map<std::string, ByteRange> embedded;
 
   const onnx::GraphProto &graph() const { return model.graph(); }
@@ -50,9 +50,9 @@ std::unique_ptr<ModelFile> loadModel(const std::string &path);
 /// too many elements. What meets the shape later cannot name the initializer.
 void checkShapes(const onnx::GraphProto &graph);
 
-/// Where the bytes of an initializer lie, plain and little-endian; nothing if
-/// the file holds them in another encoding, or not at all. Checks external
-/// locations, and the size of the files that exist.
+/// Returns where the bytes of an initializer lie, plain and little-endian;
+/// nothing if the file holds them in another encoding, or not at all. Checks
+/// external locations, and the size of the files that exist.
 std::optional<ByteRange> locate(const ModelFile &file,
                                 const onnx::TensorProto &tensor);
 

@@ -51,7 +51,7 @@ private:
   void sort();
   /// The nodes that outputs need, inputs first.
   std::vector<int> depthFirst() const;
-  /// Returns whether each of `nodes` stands behind those whose outputs it
+  /// Returns whether each of `nodes` stands after those whose outputs it
   /// reads.
   bool isOrder(const std::vector<int> &nodes) const;
 };

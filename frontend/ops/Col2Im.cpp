@@ -11,7 +11,7 @@ namespace {
 /// The attributes and constant inputs, one entry per axis of the image.
 struct Blocks {
   Shape image, block, strides, dilations, low, high;
-  Shape counts; ///< of blocks
+  Shape counts; ///< how many blocks there are
   Shape padded; ///< the image and its pads
 };
 

@@ -55,7 +55,7 @@ int64_t expandTerms(Op &op, std::vector<std::string> &terms) {
   return most;
 }
 
-/// Returns what an equation without an arrow gives: the ellipsis, and behind it
+/// Returns what an equation without an arrow gives: the ellipsis, and after it
 /// the labels that are there once, in alphabetical order.
 std::string impliedResult(const std::vector<std::string> &terms, int64_t dots) {
   std::string joined = absl::StrJoin(terms, ""), sorted = joined;

@@ -59,7 +59,7 @@ Border borderOf(Op &op) {
 }
 
 /// The element, of `size` along an axis, that place `at` repeats; `at` may lie
-/// before or behind them.
+/// before or after them.
 int64_t repeatedPlace(const std::string &mode, int64_t at, int64_t size) {
   auto modulo = [](int64_t a, int64_t b) { return (a % b + b) % b; };
   if (mode == "edge") {

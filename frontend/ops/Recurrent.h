@@ -74,7 +74,7 @@ private:
   void checkInput(int i, const char *what, const Shape &expected);
   Value initialState(int i, int64_t direction);
   void runDirection(int64_t d, bool backwards);
-  /// Returns what a step gives: `after.h`. But behind a sequence's end the
+  /// Returns what a step gives: `after.h`. But after a sequence's end the
   /// state stays as it was `before`, and the step gives zeros.
   Value holdAtEnd(State &after, const State &before, int64_t time);
 

@@ -15,7 +15,7 @@ namespace {
 /// Most input elements of an output element.
 constexpr int64_t kMaxTaps = 64;
 
-/// Where output element `i` lies in the input.
+/// Returns where output element `i` lies in the input.
 double sourceOf(const Axis &axis, const Method &method, int64_t i) {
   double input = axis.input, output = axis.scale * input;
   const std::string &kind = method.coordinates;

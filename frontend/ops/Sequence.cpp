@@ -104,7 +104,7 @@ void emitSequenceAt(Op &op) {
 
 void emitSequenceInsert(Op &op) {
   std::vector<Slot> parts = sequenceOf(op, 0);
-  // In front of the element at the position, or behind the last one.
+  // In front of the element at the position, or after the last one.
   int64_t count = parts.size(), position = count;
   if (op.hasInput(2)) {
     position = op.constant(2, "position").intAt(0);

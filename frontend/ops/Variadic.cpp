@@ -66,8 +66,8 @@ void foldVariadic(Op &op) {
 // Clip
 //===----------------------------------------------------------------------===//
 
-/// Where nobody gets the gradient of a tie with a number, one with a bound that
-/// is computed or trained is shared, as PyTorch does.
+/// Clips. A tie with a number gives its gradient to nobody, a tie with a bound
+/// that is computed or trained shares it, as PyTorch does.
 Value clipBy(Op &op, BinaryKind kind, Value x, int input) {
   if (!op.hasInput(input)) {
     return x;

@@ -40,7 +40,7 @@ std::string autoPadOf(Op &op) {
 }
 
 /// Pads so that there is a window for each element, or for each stride. The odd
-/// pad goes behind if `upper`, else in front.
+/// pad goes after if `upper`, else in front.
 void padToSame(Window &w, bool upper) {
   w.count = (w.input + w.stride - 1) / w.stride;
   int64_t total =
@@ -49,7 +49,7 @@ void padToSame(Window &w, bool upper) {
   w.high = total - w.low;
 }
 
-/// How many windows fit; `up`: one may end behind the padding.
+/// Counts the windows that fit; if `up`, one may end after the padding.
 void countWindows(Window &w, int64_t axis, bool up) {
   int64_t room = w.input + w.low + w.high - w.extent();
   if (room < 0) {
@@ -57,7 +57,7 @@ void countWindows(Window &w, int64_t axis, bool up) {
          " elements of axis ", axis, " and its padding");
   }
   w.count = (room + (up ? w.stride - 1 : 0)) / w.stride + 1;
-  // No window begins behind the input.
+  // No window begins after the input.
   if (up && (w.count - 1) * w.stride >= w.input + w.low) {
     --w.count;
   }

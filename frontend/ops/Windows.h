@@ -10,8 +10,8 @@ namespace zerograph::frontend {
 /// The windows along one axis.
 struct Window {
   int64_t input, size, stride, dilation;
-  int64_t low, high; ///< padding in front and behind
-  int64_t count;     ///< of windows
+  int64_t low, high; ///< the padding before and after
+  int64_t count;     ///< how many windows there are
 
   /// Elements from the first to the last that a window touches.
   int64_t extent() const { return (size - 1) * dilation + 1; }

@@ -94,7 +94,7 @@ ScoreDims Importer::scoreDimsOf(const AddedLoss &wanted, Value scores) {
   return decideScoreDims(known, wanted, options.loss_dims);
 }
 
-/// An input of the program behind the others, with samples in front.
+/// An input of the program after the others, with samples in front.
 Value Importer::addLabels(const Shape &shape, Type element, Location location) {
   InputSignature signature;
   signature.name = options.labels;

@@ -16,7 +16,7 @@ namespace zerograph::frontend {
 
 namespace {
 
-/// Returns what the schema says of input `i`; null behind the last.
+/// Returns what the schema says of input `i`; null after the last.
 const onnx::OpSchema::FormalParameter *formalOf(const onnx::OpSchema &schema,
                                                 int i) {
   const auto &formals = schema.inputs();

@@ -63,7 +63,7 @@ public:
   /// See Op.
   double decideDropout(double ofFile);
   int64_t nextRandomNumber() { return randomNumbers++; }
-  /// Where ops are added: the end of the program.
+  /// Returns a builder that adds ops at the end of the program.
   mlir::OpBuilder &builderAtEnd() { return builder; }
   Slot &slotOf(const std::string &name);
   /// The slot as a value, emitted at the end of the program if need be.
@@ -205,7 +205,7 @@ private:
     std::vector<std::string> nodes;
   };
   std::vector<Problem> problems;
-  size_t problem_count = 0; ///< of nodes
+  size_t problem_count = 0; ///< counts nodes that have one
   int emitDepth = 0;
   std::map<double, int> dropouts; ///< ratio -> how many nodes have it
   int64_t randomNumbers = 0;

@@ -1,8 +1,8 @@
 //===- Placeholders.cpp - what stands for what a failed node gives --------===//
 //
 // One error should list everything in a model that cannot be imported. So the
-// walk goes on behind a node that failed. For its outputs it takes zeros of the
-// types that ONNX infers, just to find the problems of the nodes behind it.
+// walk goes on after a node that failed. For its outputs it takes zeros of the
+// types that ONNX infers, just to find the problems of the nodes after it.
 // Integer outputs stay unknown: they may decide shapes, and zeros would make
 // problems that the model does not have.
 //
