@@ -42,13 +42,13 @@ void addReassociations(OpPassManager &passes) {
 
 void buildDifferentiate(OpPassManager &passes, const TrainingOptions &options) {
   addCleanup(passes);
-  // Runs behind the cleanup, which makes products of weights plain.
+  // Runs after the cleanup, which makes products of weights plain.
   passes.addPass(nn::createAddAdapters());
   passes.addPass(nn::createTrackSamples());
   auto sum = take<nn::SumLossOptions>(options);
   sum.loss = options.loss;
   passes.addPass(nn::createSumLoss(sum));
-  // Runs behind the cleanup, which would give the uses of a parameter one
+  // Runs after the cleanup, which would give the uses of a parameter one
   // rounding.
   passes.addPass(
       nn::createLowerPrecision(take<nn::LowerPrecisionOptions>(options)));
@@ -82,7 +82,7 @@ void buildZero(OpPassManager &passes, const TrainingOptions &options) {
   passes.addPass(zero::createFuseStep(take<zero::FuseStepOptions>(options)));
   // Early in a fused step, so that no update waits for it.
   passes.addPass(zero::createMeanByCount());
-  // Come behind the programs of training, whose units it reads.
+  // Comes after the programs of training, whose units it reads.
   passes.addPass(zero::createEvaluate());
   passes.addPass(zero::createOneRank());
   passes.addPass(zero::createFileStates());
@@ -125,10 +125,10 @@ void buildKernels(OpPassManager &passes, const TargetInfo &target) {
   passes.addNestedPass<nn::ProgramOp>(nn::createElideCopies());
   // Equal views within a kernel, and equal kernels, are one.
   passes.addPass(createCSEPass());
-  // Runs behind CSE, which would merge conversions that are to be made twice.
+  // Runs after CSE, which would merge conversions that are to be made twice.
   passes.addNestedPass<nn::ProgramOp>(nn::createWidenProducts(target));
   passes.addNestedPass<nn::ProgramOp>(nn::createVerifyKernels());
-  // Again, behind CSE, as what follows.
+  // Again, after CSE, as what follows.
   passes.addPass(zero::createSplitSides());
   passes.addNestedPass<nn::ProgramOp>(zero::createForgetRecalls());
   passes.addNestedPass<nn::ProgramOp>(zero::createEarlyUpdates());

@@ -79,7 +79,7 @@ bool isBehindSum(Value value) {
 }
 
 /// Returns whether the sums of two halves of the samples add up to that of all.
-/// What is computed of one sample before anything is added up is a sum of one.
+/// A value of one sample, before anything is added up, is a sum of one.
 bool isSum(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op || !isBehindSum(value) || isProduct(op)) {

@@ -43,7 +43,7 @@ public:
       } else {
         replaced.push_back(op);
       }
-      // No group stands behind the terminator.
+      // No group stands after the terminator.
       for (; !order.empty() && order.front()->position == number;
            order = order.drop_front()) {
         builder.setInsertionPoint(ops[number + 1]);
@@ -144,7 +144,7 @@ SmallVector<Operation *> prefetchesBetween(Operation *first, Operation *last) {
   return prefetches;
 }
 
-/// A kernel stands where its last member stood, which may be behind the
+/// A kernel stands where its last member stood, which may be after the
 /// release of a buffer that another member reads. Gathers that were to begin
 /// after the release still do: else one buffer more would be alive.
 void sinkReleases(Block &block) {

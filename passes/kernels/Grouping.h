@@ -10,8 +10,8 @@
 // - So a path from a group back to itself would run through open groups alone.
 //   An op joins a group only if no other group that it reads reaches that one.
 // - When a group is closed, those it reads are closed too. All their members
-//   come before the op that closed them, so the kernel can stand behind its
-//   last member and behind the kernels it reads, and before that op.
+//   come before the op that closed them, so the kernel can stand after its
+//   last member and after the kernels it reads, and before that op.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,7 +53,7 @@ struct Group {
   llvm::DenseMap<Operation *, Level> levels;
   /// Values of other groups or of the function.
   llvm::SetVector<Value> sources;
-  /// The number of the block's op that the kernel stands behind.
+  /// The number of the block's op that the kernel stands after.
   unsigned position = 0;
 
   bool contains(Operation *op) const { return levels.count(op); }

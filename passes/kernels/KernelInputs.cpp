@@ -76,10 +76,10 @@ void Materializer::resolve(KernelSpec &spec, ArrayRef<Operand> operands) {
   }
 }
 
-/// Where a chain of views that has no formula is cut: at the value with the
-/// fewest elements from which the rest has one, so that nothing is repeated
-/// before it is copied. A cut is read in place of what is behind it by every
-/// operand, and `readable` ones must stay so.
+/// Returns where to cut a chain of views that has no formula: at the value with
+/// the fewest elements from which the rest has one, so that nothing is repeated
+/// before it is copied. Every operand reads a cut in place of what it is made
+/// of, and `readable` ones must stay so.
 Value Materializer::cutOf(const KernelSpec &spec, const Operand &operand,
                           ArrayRef<Operand> readable) const {
   Value cut = operand.value;

@@ -11,7 +11,7 @@ using namespace mlir::zg::kernels;
 
 namespace {
 
-/// The numbers of elements, counted from the end, behind which a view's
+/// Adds the numbers of elements, counted from the end, after which a view's
 /// strides change.
 void addBoundaries(const View &view, std::set<int64_t> &boundaries) {
   View merged = mergeDims(view);

@@ -32,8 +32,8 @@ bool isOutside(Operation *op);
 /// program returns, or writes to a file, are filled in there.
 bool isFilled(OpOperand &use);
 
-/// Where a value comes from: `chain` leads from `root`, which is no plain
-/// view, to the value.
+/// The origin of a value: `chain` leads from `root`, which is no plain view, to
+/// the value.
 struct Source {
   Value root;
   SmallVector<Operation *, 4> chain;

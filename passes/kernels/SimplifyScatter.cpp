@@ -33,7 +33,8 @@ bool fold(nn::BinaryOp add) {
   if (!scatter) {
     return false;
   }
-  // Where the sum stood: only there are both operands known to exist.
+  // The new op stands where the sum stood: only there are both operands known
+  // to exist.
   OpBuilder builder(add);
   Value sum = builder.create<nn::ScatterOp>(
       add.getLoc(), add.getType(), nn::ScatterKind::sum, scatter.getIndices(),

@@ -344,7 +344,7 @@ bool zg::isWhole(const View &view) {
       merged.numElements() != identityView(view.base).numElements()) {
     return false;
   }
-  // As many elements, one behind the other: the offset can only be 0. No
+  // As many elements, one after the other: the offset can only be 0. No
   // dimension is left of a single element.
   return merged.dims.empty() ||
          (merged.dims.size() == 1 && merged.dims.front().stride == 1 &&

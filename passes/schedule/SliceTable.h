@@ -9,7 +9,7 @@
 
 namespace mlir::zg::sched {
 
-/// Where a value lies: on rank r from byte `offset + r * stride` of a slice
+/// The place of a value: on rank r from byte `offset + r * stride` of a slice
 /// on.
 struct Place {
   int slice = -1;

@@ -179,8 +179,8 @@ void Storage::findLoss() {
 // Ops
 //===----------------------------------------------------------------------===//
 
-/// Who reads the bytes of `value` as what they were before `op` reduced a
-/// segment of them in place.
+/// Returns an op that reads the bytes of `value` as what they were before `op`
+/// reduced a segment of them in place.
 Operation *Storage::laterRead(Value value, zero::ReduceScatterOp op) const {
   for (Operation *user : value.getUsers()) {
     auto other = dyn_cast<zero::ReduceScatterOp>(user);

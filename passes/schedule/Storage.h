@@ -30,7 +30,7 @@ public:
   /// The place of result `index` of the function: the slice of the state that
   /// it updates, or of the output that it is.
   Place resultPlace(unsigned index) const { return resultPlaces[index]; }
-  /// Where operand `index` of a pack or an in-place gather belongs.
+  /// Returns where operand `index` of a pack or an in-place gather belongs.
   Place operandPlace(Operation *op, unsigned index) const;
   /// Returns whether the host computes the op.
   bool onHost(Operation *op) const { return sides.onHost(op); }

@@ -111,7 +111,7 @@ private:
   }
 
   Gradient &g;
-  Value place; ///< of maxima; null of sums
+  Value place; ///< where maxima lie; null for sums
   int64_t dim, stride, dilation, low, lastPlace, windows;
   int64_t block; ///< elements: the stride, except where x is one shorter block
   ArrayRef<int64_t> x;

@@ -74,7 +74,7 @@ LogicalResult Convolution::verify(Operation *op) const {
            << groups << " of " << input << ", " << weights << ", " << output;
   }
   for (unsigned i = 0; i < places(); ++i) {
-    // Less is left behind the last window than would make another.
+    // Less is left after the last window than would make another.
     int64_t window = (weights.getDimSize(i + 2) - 1) * dilations[i] + 1;
     int64_t left = input.getDimSize(i + 2) + low[i] + high(i) - window -
                    (output.getDimSize(i + 2) - 1) * strides[i];

@@ -33,7 +33,7 @@ struct Convolution {
   int64_t samples() const { return input.getDimSize(0); }
   int64_t channels() const { return input.getDimSize(1); }
   int64_t features() const { return output.getDimSize(1); }
-  /// Zeros behind the input that the last window reaches; none where it ends
+  /// Zeros after the input that the last window reaches; none where it ends
   /// before the input does.
   int64_t high(unsigned place) const;
 

@@ -59,7 +59,7 @@ int64_t worldOf(Operation *op);
 /// The arena of a space; null where `sched.arenas` has none, or is missing.
 ArenaAttr arenaOf(ModuleOp module, Space space);
 
-/// Where a packed slice begins; arenas lie far apart.
+/// Returns where a packed slice begins; arenas lie far apart.
 int64_t addressOf(SliceOp slice);
 
 /// Returns whether two accesses of one slice can touch the same byte on one of

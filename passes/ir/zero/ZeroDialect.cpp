@@ -86,7 +86,7 @@ LayoutOp mlir::zg::zero::layoutOf(Operation *op) {
     module = op->getParentOfType<ModuleOp>();
   }
   if (module) {
-    // At the end, behind what may be thousands of slices.
+    // At the end, after what may be thousands of slices.
     for (Operation &last : llvm::reverse(*module.getBody())) {
       if (auto layout = dyn_cast<LayoutOp>(last)) {
         return layout;

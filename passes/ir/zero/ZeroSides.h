@@ -14,16 +14,16 @@ enum class Side { None, Device, Host, File };
 /// else the device does, or nobody: a literal.
 bool mayBeOnHost(Operation *op);
 
-/// Where a program's argument lies, and a result that replaces a state.
+/// Return where a program's argument lies, and a result that replaces a state.
 Side sideOfArgument(nn::ProgramOp program, unsigned argument);
 Side sideOfResult(nn::ProgramOp program, unsigned result);
 
-/// Where the values of a program lie: states where their units declare them,
-/// what is offloaded, fetched, read or written on the other side, and what an
-/// op makes where its operands lie, since a device computes with its own memory
-/// alone. What is made of literals lies where it is used, and nowhere if it is
-/// used on both sides: kernels make it again, or zero-split-sides a copy. A
-/// snapshot of the program.
+/// Tells where the values of a program lie: states where their units declare
+/// them, what is offloaded, fetched, read or written on the other side, and
+/// what an op makes where its operands lie, since a device computes with its
+/// own memory alone. A value that is made of literals lies where it is used,
+/// and nowhere if it is used on both sides: kernels make it again, or
+/// zero-split-sides a copy. This is a snapshot of the program.
 class Sides {
 public:
   explicit Sides(nn::ProgramOp program);

@@ -23,7 +23,7 @@ namespace {
 
 using Sizes = SmallVector<int64_t>;
 
-/// The dims behind samples and channels, or features and channels.
+/// The dims after samples and channels, or features and channels.
 ArrayRef<int64_t> placesOf(ArrayRef<int64_t> shape) {
   return shape.drop_front(2);
 }
@@ -77,7 +77,7 @@ Value moveInto(Value x, ArrayRef<int64_t> shift, ArrayRef<int64_t> sizes,
   return b.pad(x, low, full);
 }
 
-/// `stride` - 1 zeros behind each element of the place dims.
+/// `stride` - 1 zeros after each element of the place dims.
 Value spread(Value x, ArrayRef<int64_t> strides, NNBuilder &b) {
   if (llvm::all_of(strides, [](int64_t stride) { return stride == 1; })) {
     return x;
@@ -189,7 +189,8 @@ class Rewriting {
 public:
   Rewriting(ConvolutionOp op, NNBuilder &b) : op(op), convolution(op), b(b) {
     for (unsigned i = 0; i < convolution.places(); ++i) {
-      // Where there is but one, no step is taken, whatever it says.
+      // A dim of one place or tap takes no step, whatever the stride or
+      // dilation says.
       bool one = convolution.output.getDimSize(i + 2) == 1;
       strides.push_back(one ? 1 : convolution.strides[i]);
       one = convolution.weights.getDimSize(i + 2) == 1;
