@@ -43,7 +43,7 @@ inline absl::Status checkBeneath(const std::string &file) {
 
 /// A descriptor of the regular file `file`, a relative path, below `folder`
 /// ("": the current one), for reading; `info` is what it is. The caller closes
-/// it. Errors go on behind the name of the file: "leaves the model's folder".
+/// it. Errors go on after the name of the file: "leaves the model's folder".
 /// Not found is an error of that kind.
 inline absl::StatusOr<int> openBeneath(const std::string &folder,
                                        const std::string &file,

@@ -51,8 +51,8 @@ absl::Status writeText(const std::string &path, const std::string &text);
 /// Gives a file or a folder its name, on the disk too.
 absl::Status renameFolder(const std::string &from, const std::string &to);
 
-/// Where a run writes. Ranks of one process share it; its functions are
-/// thread-safe.
+/// The folder that a run writes to. Ranks of one process share it; its
+/// functions are thread-safe.
 class CheckpointFolder {
 public:
   /// Opens the folder for the process that publishes: makes it where there is
@@ -70,10 +70,10 @@ public:
   CheckpointFolder &operator=(const CheckpointFolder &) = delete;
 
   const std::string &path() const { return folder; }
-  /// By which other processes know it.
+  /// Returns the token by which other processes know it.
   const std::string &token() const { return own_token; }
 
-  /// Where a checkpoint is, and where it is being written.
+  /// Return where a checkpoint is, and where it is being written.
   std::string published(uint64_t steps) const;
   std::string writing(uint64_t steps) const;
 

@@ -29,7 +29,7 @@ struct SavedLossScale {
   bool operator==(const SavedLossScale &) const = default;
 };
 
-/// Where a run is, and what it goes on with.
+/// Tells how far a run is, and what it goes on with.
 struct CheckpointRun {
   uint64_t steps = 0;   // made
   uint64_t updates = 0; // made: fewer where steps were skipped

@@ -10,7 +10,7 @@ using namespace zerograph;
 
 namespace {
 
-/// By which tensors are ordered, and told apart.
+/// Returns the key by which tensors are ordered, and told apart.
 auto keyOf(const CheckpointTensor &tensor) {
   // A parameter has one tensor of values, whatever its role is called.
   return std::make_tuple(tensor.name, !tensor.isValues(),

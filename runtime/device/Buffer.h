@@ -35,8 +35,8 @@ public:
   virtual absl::StatusOr<uint64_t> touchedEnd(uint64_t granule) const = 0;
 
 private:
-  /// Where the processor has it; null where it cannot address it. For
-  /// `hostAddress`, which says who may ask.
+  /// Returns where the processor has it; null where it cannot address it. It is
+  /// for `hostAddress`, which says who may ask.
   virtual std::byte *addressOnHost() const { return nullptr; }
   friend absl::StatusOr<std::byte *> hostAddress(const DeviceRange &range);
 };

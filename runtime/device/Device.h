@@ -94,9 +94,9 @@ struct ProgramBinding {
   DeviceRange counters;
 };
 
-/// When a step was worked on, after it had what it awaits of other streams:
-/// nanoseconds of the steady clock. Of a collective the waiting for other ranks
-/// is in it; `work` tells it apart, where the device can.
+/// The time when a step was worked on, after it had what it awaits of other
+/// streams: nanoseconds of the steady clock. For a collective it includes the
+/// waiting for other ranks; `work` tells that apart, where the device can.
 struct StepTime {
   int64_t begin = 0, end = 0;
   WorkTime work = {};
@@ -110,7 +110,7 @@ struct CrossingCount {
   uint64_t written = 0; // and back
 };
 
-/// A function to call behind a step, by its place in the list that was bound.
+/// A function to call after a step, by its place in the list that was bound.
 using StepCallback = std::function<absl::Status(uint32_t place)>;
 
 /// A program with everything that running it needs. One program of a device
@@ -143,7 +143,7 @@ public:
   /// nothing is recorded.
   virtual std::vector<StepTime> times() const = 0;
 
-  /// From now on `callback` is called behind each step, when all that it writes
+  /// From now on `callback` is called after each step, when all that it writes
   /// is there and before a step that waits for it begins; from the thread of
   /// its stream. Its error is the step's. Of an accelerator, where nothing is
   /// enqueued as graphs.

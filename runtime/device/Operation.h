@@ -9,8 +9,8 @@
 
 namespace zerograph {
 
-/// When an operation that all ranks do together had nothing to wait for from
-/// the others: nanoseconds of the steady clock. 0: it cannot tell.
+/// The time when an operation that all ranks do together had nothing to wait
+/// for from the others: nanoseconds of the steady clock. 0: it cannot tell.
 struct WorkTime {
   int64_t begin = 0, end = 0;
 };
@@ -22,8 +22,8 @@ struct Issue {
   void *stream = nullptr;
   /// The one of the program's two slots that the run reads.
   unsigned slot = 0;
-  /// Where an operation that waits for other ranks says when it did not; null
-  /// where nobody asks.
+  /// The place where an operation that waits for other ranks says when it did
+  /// not; null where nobody asks.
   WorkTime *work = nullptr;
 };
 

@@ -55,8 +55,8 @@ public:
   /// inputs' limits.
   absl::Status check(uint64_t begin, uint64_t end, Order order) const;
 
-  /// Where an index below 0 was first read: legal, and counted from the end.
-  /// Empty: none was. Thread-safe.
+  /// Says where an index below 0 was first read: legal, and counted from the
+  /// end. Empty: none was. Thread-safe.
   std::string countedFromEnd() const;
 
 private:

@@ -22,7 +22,7 @@ using namespace zerograph;
 
 namespace {
 
-/// What is in a field: a message of onnx.proto to walk, bytes to hash, or
+/// The content of a field: a message of onnx.proto to walk, bytes to hash, or
 /// nothing that counts.
 enum class Part {
   Nothing,
@@ -36,7 +36,7 @@ enum class Part {
   Value
 };
 
-// Of TensorProto, in the order in which they lie in a file.
+// Fields of TensorProto, in the order in which they lie in a file.
 constexpr int kName = 8, kRawData = 9;
 
 /// Returns what is in a field of a message, by its number in onnx.proto.

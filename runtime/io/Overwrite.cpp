@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Where a file that is opened for writing as `name` would be created.
+/// Returns where a file that is opened for writing as `name` would be created.
 fs::path destination(const std::string &name) {
   std::error_code ignored; // what cannot be looked at is compared as it is
   fs::path path = fs::absolute(name, ignored);

@@ -25,7 +25,7 @@ absl::StatusOr<parquet::ReadColumns> findModule(const std::string &path) {
   return reinterpret_cast<parquet::ReadColumns>(*function);
 }
 
-/// Puts columns one behind the other into a file without a name.
+/// Puts columns one after the other into a file without a name.
 class Unpacking final : public parquet::Sink {
 public:
   explicit Unpacking(const std::string &path) : path(path) {}

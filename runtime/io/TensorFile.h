@@ -17,7 +17,7 @@
 
 namespace zerograph {
 
-/// Where the bytes of an array lie: plain little-endian elements, row-major.
+/// The place of the bytes of an array: plain little-endian elements, row-major.
 struct TensorExtent {
   std::shared_ptr<File> file;
   plan::ElementType type = plan::ELEMENT_INVALID;

@@ -77,7 +77,7 @@ Json keptJson(const plan::Plan &plan) {
   return json;
 }
 
-/// Of the programs of a step.
+/// Returns what libraries compute in the programs of a step.
 Json libraryJson(const plan::Plan &plan) {
   using Types = std::pair<plan::ElementType, plan::ElementType>;
   std::map<std::pair<std::string, Types>, uint64_t> counts;

@@ -42,7 +42,7 @@ public:
   /// The ranks of the group over `axes`, which ascend, that `rank` is in.
   std::vector<unsigned> group(const Axes &axes, uint32_t rank) const;
 
-  /// Where an access begins, relative to its offset.
+  /// Returns where an access begins, relative to its offset.
   Strides strides(const plan::Access &access) const;
   /// Returns the strides of something that is cut evenly over `axes` into parts
   /// of this size.

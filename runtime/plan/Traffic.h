@@ -33,7 +33,7 @@ std::optional<Way> wayOf(const plan::Plan &plan, const plan::Step &step);
 /// does not evaluate.
 Traffic evaluationTraffic(const plan::Plan &plan);
 
-/// Returns whether gradients are reduced once a step, behind its last
+/// Returns whether gradients are reduced once a step, after its last
 /// micro-batch of several, not after each.
 bool reducesLast(const plan::Plan &plan);
 

@@ -238,8 +238,8 @@ absl::Status validateStep(const plan::Plan &plan, const plan::Step &step,
   return kindOf(step).validate(plan, step);
 }
 
-/// Either STEP alone, or MICRO and then UPDATE, each perhaps with EVALUATE
-/// behind; or FORWARD.
+/// Checks that there is either STEP alone, or MICRO and then UPDATE, each
+/// perhaps with EVALUATE after; or FORWARD.
 absl::Status validatePrograms(const plan::Plan &plan) {
   bool evaluates = plan.programs_size() > 1 &&
                    plan.programs().rbegin()->kind() == plan::EVALUATE;

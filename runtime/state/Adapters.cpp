@@ -25,7 +25,7 @@ void eachParameter(const plan::Plan &plan, Visit visit) {
   }
 }
 
-/// Where the elements that are added to lie in the product of the matrices.
+/// The place in the product of the matrices of the elements that are added to.
 struct Place {
   uint64_t columns = 0; // of the weight
   bool transposed = false;

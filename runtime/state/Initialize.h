@@ -10,7 +10,7 @@
 
 namespace zerograph {
 
-/// Where every parameter's values come from, checked once for all ranks.
+/// The sources of every parameter's values, checked once for all ranks.
 class ParameterSources {
 public:
   /// One error lists all parameters without a source, and all that do not fit

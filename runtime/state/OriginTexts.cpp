@@ -56,7 +56,7 @@ std::string missingText(const Origins &origins,
                       kGive);
 }
 
-/// Where no name of the file is one of the plan's.
+/// Says that no name of the file is one of the plan's.
 std::string foreignText(const std::set<std::string> &names,
                         const LoadedWeights &loaded) {
   return absl::StrCat(

@@ -11,7 +11,7 @@ using namespace zerograph;
 
 namespace {
 
-/// In which a unit's parameters are held to their last bit.
+/// Returns the type in which a unit's parameters are held to their last bit.
 plan::ElementType heldType(const plan::Unit &unit) {
   for (const plan::State &state : unit.states()) {
     if (roleOf(state) == roleOfValues(unit)) {

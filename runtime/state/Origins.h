@@ -24,14 +24,15 @@ struct InitializeOptions {
   /// not there; else they are an error.
   std::optional<double> init_missing;
   uint64_t seed = 0;
-  /// Where the plan's own weight file is looked for.
+  /// The folder where the plan's own weight file is looked for.
   std::string plan_folder;
   /// The model that the user gave, of which the plan was made just now; or
   /// empty.
   std::string model_path;
 };
 
-/// Where a plan's parameters have their values, and what was found on the way.
+/// The places where a plan's parameters have their values, and what was found
+/// on the way.
 struct Origins {
   /// By parameter, of those that a file holds. The others are made up.
   std::map<std::string, FileWeight> values;

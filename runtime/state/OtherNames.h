@@ -11,11 +11,12 @@
 
 namespace zerograph {
 
-/// Where a file lacks a trained matrix of the plan, and one of that shape in it
-/// has a name that the plan does not know: says so of both. A tied weight has
-/// two names, and a file one of them; to go on would train the model's own
-/// values. Nothing of shapes that several have, unless a map of names names
-/// what the plan does not know; then also of other tensors than matrices.
+/// Returns texts that name a trained matrix of the plan that a file lacks, and
+/// one of that shape in the file whose name the plan does not know. A tied
+/// weight has two names, and a file one of them; to go on would train the
+/// model's own values. Says nothing of shapes that several have, unless a map
+/// of names names what the plan does not know; then also of other tensors than
+/// matrices.
 std::vector<std::string> otherNames(const plan::Plan &plan,
                                     const LoadedWeights &loaded);
 

@@ -23,8 +23,8 @@ public:
   SourceFiles(const plan::Plan &plan, std::string plan_folder)
       : plan(plan), plan_folder(std::move(plan_folder)) {}
 
-  /// Where the parameter's values lie, elements of `type`; nothing if it has no
-  /// file, or that is not there.
+  /// Returns where the parameter's values lie, elements of `type`; nothing if
+  /// it has no file, or that is not there.
   absl::StatusOr<std::optional<TensorExtent>>
   find(const plan::Parameter &parameter, plan::ElementType type);
 

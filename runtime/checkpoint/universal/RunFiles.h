@@ -18,7 +18,7 @@ absl::Status writeStep(uint64_t updates, const std::string &path);
 absl::Status writeOptimizerState(uint64_t updates, size_t groups,
                                  bool torch_optimizer, const std::string &path);
 
-/// Where the run is, as DeepSpeed counts.
+/// Writes how far the run is, as DeepSpeed counts.
 absl::Status writeModelStates(const CheckpointRun &run,
                               const std::string &path);
 

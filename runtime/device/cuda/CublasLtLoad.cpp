@@ -15,7 +15,7 @@ using namespace zerograph;
 
 namespace {
 
-/// Where operands and workspace of a product lie that follow each other, A
+/// The places of operands and workspace of a product that follow each other, A
 /// first.
 struct Places {
   uint64_t b, c, workspace, end;

@@ -19,7 +19,7 @@ struct ProductKind {
   plan::ElementType result = plan::F32; ///< `type`, or F32 of 16-bit ones
   uint64_t batch = 1, m = 1, n = 1, k = 1;
   bool transpose_a = false, transpose_b = false;
-  bool allow_tf32 = false; ///< of f32
+  bool allow_tf32 = false; ///< for products of f32
   /// Bytes of which A, B and C begin at multiples.
   uint32_t align_a = 0, align_b = 0, align_c = 0;
   uint64_t workspace = 0; ///< bytes that the library may use

@@ -63,7 +63,7 @@ inline constexpr unsigned CU_STREAM_NON_BLOCKING = 1;
 inline constexpr int CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1;
 /// Until the value is at least that.
 inline constexpr unsigned CU_STREAM_WAIT_VALUE_GEQ = 0;
-/// Writes behind a fence: what the stream wrote before is there.
+/// Writes after a fence: what the stream wrote before is there.
 inline constexpr unsigned CU_STREAM_WRITE_VALUE_DEFAULT = 0;
 inline constexpr unsigned CU_EVENT_DEFAULT = 0;
 inline constexpr unsigned CU_EVENT_DISABLE_TIMING = 2;

@@ -13,7 +13,7 @@ absl::StatusOr<std::unique_ptr<Buffer>>
 makeCudaBuffer(std::shared_ptr<CudaContext> context, plan::Space space,
                uint64_t bytes, uint64_t alignment);
 
-/// Where a range lies for the GPU; an error where the buffer is another
+/// Returns where a range lies for the GPU; an error where the buffer is another
 /// device's, or ends before the range.
 absl::StatusOr<CUdeviceptr> cudaAddress(const DeviceRange &range);
 /// Returns the address of each of the ranges.

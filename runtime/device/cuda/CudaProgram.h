@@ -125,7 +125,7 @@ private:
   std::unique_ptr<CudaTimers> timers;
   std::vector<StepTime> step_times;
   StepCallback after;
-  /// Marks of each stream, recorded behind a step for `after`.
+  /// Marks of each stream, recorded after a step for `after`.
   CudaWatch each;
   absl::Status result;
   uint32_t failed_step = 0;

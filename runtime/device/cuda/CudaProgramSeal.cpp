@@ -131,8 +131,8 @@ absl::Status CudaProgram::recordWhole() {
   return absl::OkStatus();
 }
 
-/// Where somebody waits anyway, after graphs, after many steps, and at the end
-/// of each stream.
+/// Adds marks where somebody waits anyway, after graphs, after many steps, and
+/// at the end of each stream.
 absl::Status CudaProgram::addMarks() {
   for (CUstream stream : streams) {
     CudaMark mark;

@@ -11,9 +11,9 @@
 
 namespace zerograph {
 
-/// Where a stream shows how far it has come: an event that it records once the
-/// steps `first` to `last` of a program, all that it was given since the mark
-/// before, are done.
+/// Shows how far a stream has come: an event that it records once the steps
+/// `first` to `last` of a program, all that it was given since the mark before,
+/// are done.
 struct CudaMark {
   CUevent event = nullptr;
   uint32_t first = 0, last = 0;

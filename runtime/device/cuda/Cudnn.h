@@ -57,7 +57,7 @@ private:
     ConvolutionKind kind;
     std::unique_ptr<CudnnConvolution> convolution;
     std::string asked_by;
-    uint64_t bytes[3] = {}; ///< of input, weights and output
+    uint64_t bytes[3] = {}; ///< the sizes of input, weights and output
   };
 
   std::shared_ptr<CudaContext> context;

@@ -76,7 +76,7 @@ Sizes tensorOf(const plan::Convolution &shape, int tensor) {
   }
 }
 
-/// Zeros behind the input that the last window reaches; none where it ends
+/// Zeros after the input that the last window reaches; none where it ends
 /// before the input does.
 int64_t highOf(const plan::Convolution &c, int place) {
   auto i = [](uint64_t size) { return int64_t(size); };

@@ -25,7 +25,7 @@ struct CudnnDevice {
 /// same convolutions.
 struct ConvolutionKind {
   plan::Convolution shape;
-  bool allow_tf32 = false; ///< of f32
+  bool allow_tf32 = false; ///< for convolutions of f32
   uint64_t workspace = 0;  ///< bytes that the library may use
 
   /// "forward f32 8 x 3 x 32 x 32 by 16 x 3 x 3 x 3 to 8 x 16 x 32 x 32,
@@ -80,8 +80,9 @@ private:
   const ConvolutionKind kind;
   // Each is made of those before it.
   CudnnDescriptor tensors[3], windows, operation, graph;
-  std::vector<CudnnDescriptor> parts; ///< of a config that was not named
-  CudnnDescriptor config, plan;       ///< of the engine
+  /// The parts of a config that was not named.
+  std::vector<CudnnDescriptor> parts;
+  CudnnDescriptor config, plan; ///< the engine's
   CudnnEngine chosen;
   uint64_t needed = 0;
 };

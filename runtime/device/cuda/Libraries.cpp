@@ -80,7 +80,7 @@ void addInterpreters(Folders &folders) {
   }
 }
 
-/// Where the loader does not look.
+/// Returns the places where the loader does not look.
 std::vector<fs::path> placesOf(const LibraryNames &names) {
   std::vector<fs::path> places;
   for (const std::string &packages : pythonPackages()) {

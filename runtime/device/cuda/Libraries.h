@@ -22,7 +22,7 @@ struct LibraryNames {
   std::string name; ///< "cuBLASLt": for messages
   /// Names of the file, the one to prefer first: "libcublasLt.so.13".
   std::vector<std::string> files;
-  /// Where wheels have it: folders of site-packages/nvidia, "cu13".
+  /// The folders of site-packages/nvidia where wheels have it: "cu13".
   std::vector<std::string> wheel_folders;
   /// The wheel, "nvidia-cublas": what `pip install` takes.
   std::string wheel;
@@ -31,7 +31,7 @@ struct LibraryNames {
 };
 
 struct OpenedLibrary {
-  void *handle = nullptr; ///< of dlopen; never closed
+  void *handle = nullptr; ///< from dlopen; never closed
   std::string path;       ///< the file
 };
 

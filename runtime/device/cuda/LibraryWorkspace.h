@@ -29,7 +29,7 @@ constexpr uint64_t usableWorkspace(uint64_t planned) {
   return planned > kWorkspaceSlack ? planned - kWorkspaceSlack : 0;
 }
 
-/// Where in a planned workspace it begins; 0 where it has none.
+/// Returns where in a planned workspace it begins; 0 where it has none.
 constexpr uint64_t workspaceBegin(uint64_t address, uint64_t planned) {
   return usableWorkspace(planned) == 0 ? 0 : alignWorkspace(address);
 }

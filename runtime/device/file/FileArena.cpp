@@ -30,7 +30,7 @@ uint64_t checksumOfZeros() {
   return sum;
 }
 
-/// Returns whether what lies behind the first page boundary of the file can be
+/// Returns whether what lies after the first page boundary of the file can be
 /// given to the disk where it is.
 bool isDirect(uint64_t offset, const void *memory) {
   return (reinterpret_cast<uintptr_t>(memory) - offset) % kFilePage == 0;

@@ -24,7 +24,7 @@ absl::Status check(const plan::Convolution &c) {
   return absl::OkStatus();
 }
 
-/// Where a convolution is cut, and the scratch of the part that needs most.
+/// The cuts of a convolution, and the scratch of the part that needs most.
 struct CutConvolution {
   ConvolutionCuts cuts;
   std::vector<std::shared_ptr<const ConvolutionPrimitive>>

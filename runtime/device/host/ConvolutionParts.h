@@ -51,8 +51,8 @@ struct ConvolutionTensor {
 std::array<ConvolutionTensor, 3>
 convolutionTensors(const plan::Convolution &convolution);
 
-/// Where the part that begins at `begin` lies in the dense tensors of the
-/// whole, in elements.
+/// Returns where the part that begins at `begin` lies in the dense tensors of
+/// the whole, in elements.
 std::array<uint64_t, 3> partOffsets(const plan::Convolution &whole,
                                     ConvolutionAxis axis, uint64_t begin);
 

@@ -28,10 +28,10 @@ struct PartTensor {
 /// same shape.
 struct ConvolutionPrimitive {
   std::array<PartTensor, 3> tensors;
-  std::array<dnnl::reorder, 3> moves; ///< of those tensors that move
+  std::array<dnnl::reorder, 3> moves; ///< for the tensors that move
   std::array<dnnl::memory::desc, 3> move_scratch;
   dnnl::primitive compute;
-  dnnl::memory::desc scratch; ///< of `compute`
+  dnnl::memory::desc scratch; ///< needed by `compute`
 
   uint64_t movedBytes() const;
   /// Returns the scratch of moved tensors, and of the calls, which come one

@@ -15,8 +15,8 @@ double zerograph::fairShare(unsigned processors, unsigned threads,
   if (load.others <= toleratedLoad(processors)) {
     return processors;
   }
-  // Who used so much time was runnable for as long, at least: a sample of the
-  // runnable may have missed it.
+  // A process that used so much time was runnable for as long, at least: a
+  // sample of the runnable may have missed it.
   double runnable = std::max(load.runnable, load.others);
   double floor = double(processors) * threads / (threads + runnable);
   return std::min<double>(processors,

@@ -32,8 +32,8 @@ private:
   uint64_t size;
 };
 
-/// Where a range lies, for as long as its buffer lives; an error where the
-/// processor cannot address it, or the buffer ends before the range.
+/// Returns where a range lies, for as long as its buffer lives; an error where
+/// the processor cannot address it, or the buffer ends before the range.
 absl::StatusOr<std::byte *> hostAddress(const DeviceRange &range);
 /// Returns the address of each of the ranges.
 absl::StatusOr<std::vector<std::byte *>>

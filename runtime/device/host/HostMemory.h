@@ -16,7 +16,7 @@ struct HostMemory {
   std::optional<uint64_t> total;
   std::optional<uint64_t> available; ///< without swapping
   std::optional<uint64_t> swap;      ///< free
-  std::optional<uint64_t> limit;     ///< of this process's group
+  std::optional<uint64_t> limit;     ///< that this process's group has
 };
 HostMemory hostMemory();
 

@@ -52,7 +52,7 @@ public:
 
   /// Begins a program after Timelines::reset; `program` outlives its run, which
   /// reads slot `slot`. `times`: by place in the list that was bound; or null.
-  /// `after`: called behind each step, in the list's order of those that ran
+  /// `after`: called after each step, in the list's order of those that ran
   /// side by side; or null.
   void start(const StreamProgram &program, unsigned slot, StepTime *times,
              const StepCallback *after);

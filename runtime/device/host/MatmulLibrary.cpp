@@ -52,7 +52,7 @@ struct PartPrimitive {
   dnnl::memory::desc a, b, c;
   dnnl::matmul matmul;
   dnnl::memory::desc scratch; // of matmul
-  // Where B is packed first:
+  // The next ones are for a B that is packed first.
   bool packed = false;
   dnnl::memory::desc packed_b;
   dnnl::reorder pack;

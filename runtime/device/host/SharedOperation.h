@@ -23,7 +23,7 @@ public:
 
   uint32_t parts() const { return part_count; }
   virtual void runPart(uint32_t part) noexcept = 0;
-  /// When all parts have run: their first error.
+  /// Returns the first error of the parts, when all have run.
   virtual absl::Status result() { return absl::OkStatus(); }
 
   absl::Status issue(const Issue &) final {

@@ -23,7 +23,7 @@ struct Column {
   uint64_t bytes = 0;
 };
 
-/// Who takes the columns. Both functions return false to end the reading.
+/// Takes the columns. Both functions return false to end the reading.
 class Sink {
 public:
   virtual ~Sink() = default;

@@ -74,7 +74,7 @@ int64_t listLength(const arrow::Array &array, int64_t row) {
   }
 }
 
-/// The values of all lists, one behind the other.
+/// The values of all lists, one after the other.
 arrow::Result<std::shared_ptr<arrow::Array>>
 flatten(const arrow::Array &array) {
   switch (array.type_id()) {

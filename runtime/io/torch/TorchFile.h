@@ -24,8 +24,8 @@ public:
 
   /// Returns whether a value is a tensor, or a parameter.
   static bool isTensor(const PickleValue &value);
-  /// Where the elements of a tensor lie. A view whose elements do not follow
-  /// one another is refused. `name`: of the tensor, for errors.
+  /// Returns where the elements of a tensor lie. A view whose elements do not
+  /// follow one another is refused. `name` is the tensor's, for errors.
   absl::StatusOr<TensorExtent> tensor(const PickleValue &value,
                                       const std::string &name) const;
 

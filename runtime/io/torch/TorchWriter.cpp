@@ -65,7 +65,7 @@ void beginField(std::string &bytes, uint64_t id, uint64_t count) {
 
 } // namespace
 
-/// Places an entry behind what there is already.
+/// Places an entry after what there is already.
 void TorchWriter::place(std::string name, uint64_t bytes) {
   Entry entry;
   entry.name = kFolder + std::move(name);

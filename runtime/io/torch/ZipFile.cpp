@@ -48,7 +48,7 @@ struct Directory {
   uint64_t offset = 0, bytes = 0, entries = 0;
 };
 
-/// Where the last record of the file begins: a comment may follow it.
+/// Returns where the last record of the file begins: a comment may follow it.
 absl::StatusOr<uint64_t> findEnd(const File &file) {
   uint64_t count = std::min(file.bytes(), zip::kEnd.bytes + kLongestComment);
   uint64_t begin = file.bytes() - count;

@@ -38,7 +38,7 @@ double endingAt(double min_lr, double lr, double factor) {
   return factor * (1 - ratio) + ratio;
 }
 
-/// Updates behind the warm-up, and how many of them change the rate.
+/// Updates after the warm-up, and how many of them change the rate.
 double decayLength(const plan::Schedule &schedule) {
   return std::max(1.0, double(schedule.total_steps()) -
                            double(schedule.warmup_steps()));

@@ -98,7 +98,7 @@ void checkUpdates(const Subject &subject, Findings &findings);
 void checkSharing(const Subject &subject, Findings &findings);
 /// The loss and the stop count are each made by one sum over the ranks.
 void checkTotals(const Subject &subject, Findings &findings);
-/// Every step makes something that is used, and no arena goes on behind its
+/// Every step makes something that is used, and no arena goes on after its
 /// last slice.
 void checkUnread(const Subject &subject, Findings &findings);
 
