@@ -36,7 +36,7 @@ struct RunFlags {
 
 /// The samples, as far as they are known before the model is compiled.
 struct Given {
-  std::string dim;   ///< of the samples; empty: none is symbolic
+  std::string dim;   ///< the dim of the samples; empty: none is symbolic
   int64_t count = 0; ///< in the data; 0: not known
 };
 

@@ -25,9 +25,9 @@ namespace zerograph {
 struct CompileOptions : options::Compile {
   std::string model; ///< path of the .onnx file
 
-  std::map<std::string, int64_t> dims; ///< of `dim`
+  std::map<std::string, int64_t> dims; ///< made of `dim`
   /// Values of inputs of one element, by name: constants of the plan.
-  std::map<std::string, std::string> inputs; ///< of `input`
+  std::map<std::string, std::string> inputs; ///< made of `input`
   /// The model is only run, on one rank: of the options, those of the model,
   /// `target` and `dump_ir` count.
   bool forward = false;

@@ -53,8 +53,7 @@ absl::Status addEvaluation(mlir::MLIRContext &context,
   return absl::OkStatus();
 }
 
-/// Where the user says nothing, a model of 16 bits is computed as it was
-/// exported.
+/// Computes a model of 16 bits as it was exported, where the user says nothing.
 void takePrecision(const std::string &exported, CompileOptions &options,
                    CompileResult &result) {
   if (exported == "fp32" || !options.own_precision || options.forward) {

@@ -15,8 +15,8 @@ namespace {
 
 constexpr absl::string_view kNone = "none";
 
-/// Where states and parameters may lie, each with less memory than the one
-/// before.
+/// The places where states and parameters may lie, each with less memory than
+/// the one before.
 constexpr const char *kPlaces[] = {"none", "cpu", "nvme"};
 
 bool isFurther(absl::string_view place, absl::string_view than) {
@@ -85,15 +85,15 @@ private:
   std::vector<std::string> said;
 };
 
-/// Where the optimizer's states may lie, in the order of what it costs. Only
-/// the host has less of what lies in files.
+/// Returns where the optimizer's states may lie, in the order of what it costs.
+/// Only the host has less of what lies in files.
 std::vector<const char *> placesOfStates(const CompileOptions &options) {
   bool limits_host =
       options::parseMemory(options.memory, options.ranks).host > 0;
   return {std::begin(kPlaces), std::end(kPlaces) - (limits_host ? 0 : 1)};
 }
 
-/// Where parameters may lie whose states lie there.
+/// Returns where parameters may lie whose states lie there.
 std::vector<const char *> placesOfParameters(const char *optimizer) {
   std::vector<const char *> places;
   for (const char *place : kPlaces) {
@@ -104,7 +104,7 @@ std::vector<const char *> placesOfParameters(const char *optimizer) {
   return places;
 }
 
-/// Where sums of gradients may lie with them.
+/// Returns where sums of gradients may lie with them.
 std::vector<const char *> placesOfSums(const CompileOptions &options,
                                        const char *optimizer) {
   std::vector<const char *> places = {"none"};

@@ -19,7 +19,8 @@ namespace zg = mlir::zg;
 
 namespace {
 
-/// Who convolves on CUDA, and what to say of it where nobody has chosen.
+/// The library or our own code that convolves on CUDA, and what to say of it
+/// where nobody has chosen.
 struct Convolver {
   bool library = false;
   std::string note{};
