@@ -112,9 +112,9 @@ double correlation(const std::vector<float> &a, const std::vector<float> &b,
   return 12 * sum / std::sqrt(double(count));
 }
 
-// A million draws: mean, variance and the shares that dropouts keep within
-// five standard deviations; no correlation with those behind, those of another
-// op, step or seed.
+// Takes a million draws: mean, variance and the shares that dropouts keep lie
+// within five standard deviations; no correlation with the draws that follow,
+// those of another op, step or seed.
 TEST(Random, LooksUniformAndIndependent) {
   constexpr int64_t kCount = 1 << 20;
   CompiledKernel kernel(drawing(kCount, 3)), next(drawing(kCount, 4));

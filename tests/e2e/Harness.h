@@ -17,12 +17,13 @@ namespace zerograph::testing {
 struct Training {
   std::string model; ///< folder in models/
   std::string file = "model.onnx";
-  std::string run = "adamw"; ///< of reference.json: sets the optimizer
+  std::string run = "adamw"; ///< a run in reference.json: sets the optimizer
   int64_t ranks = 1;
   int64_t zero_stage = 0;
   int64_t micro_batch = 0; ///< 0: global batch / ranks / accumulate
   int64_t accumulate = 1;
-  int64_t sequence = 64; ///< of the batches; gpt2-nano only
+  /// The length of the batches' sequences; gpt2-nano only.
+  int64_t sequence = 64;
   int64_t bucket_bytes = 32 << 20;
   int64_t prefetch = 1;
   int64_t persistence_threshold = 0;
@@ -42,7 +43,8 @@ struct Training {
   bool gradients = false;    ///< dump those of the first step
   bool evaluates = false;    ///< can evaluate; training does not
   std::string settings = ""; ///< the model whose `run` it is; empty: the model
-  std::optional<double> dropout = std::nullopt; ///< of every Dropout node
+  /// The ratio of every Dropout node.
+  std::optional<double> dropout = std::nullopt;
   uint64_t seed = 0;
   std::optional<double> learning_rate = std::nullopt; ///< instead of the run's
   std::optional<double> clip_norm = std::nullopt;     ///< instead of the run's
@@ -60,8 +62,9 @@ struct Outcome {
   Arrays parameters; ///< as saved: with what adapters add
   Arrays adapters;
   Arrays gradients;
-  Arrays states;             ///< the optimizer's, as "fc1.weight.exp_avg"
-  std::vector<double> norms; ///< of each step's gradient, if it is computed
+  Arrays states; ///< the optimizer's, as "fc1.weight.exp_avg"
+  /// The norm of each step's gradient, if it is computed.
+  std::vector<double> norms;
   std::vector<StepRecord> steps;
 };
 

@@ -12,7 +12,8 @@
 
 namespace zerograph::testing {
 
-/// Where the optimizer's states, the parameters and the sums of gradients lie.
+/// The places of the optimizer's states, the parameters and the sums of
+/// gradients.
 struct Offloads {
   std::string_view optimizer, param, gradients = "none";
 

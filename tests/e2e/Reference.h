@@ -34,7 +34,7 @@ struct Reference {
   int steps = 0;
   int64_t global_batch = 0;
   bool has_sequence = false;       ///< whether its inputs have the dim "seq"
-  double loss_without_dropout = 0; ///< of step 0; 0: none is known
+  double loss_without_dropout = 0; ///< the loss of step 0; 0: none is known
   std::map<std::string, ReferenceRun> runs;
   /// Parameter -> largest difference between PyTorch's own float32 and
   /// float64 runs of adamw.

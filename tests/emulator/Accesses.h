@@ -38,7 +38,7 @@ struct Buffer {
   /// looks for conflicts.
   uint32_t element = 1;
   bool mayWrite = true;
-  /// Where what is touched is noted; may be null.
+  /// The lines where what is touched is noted; may be null.
   Lines *lines = nullptr;
 };
 

@@ -37,7 +37,7 @@ public:
   uint32_t number() const { return block; }
   uint32_t thread() const { return running; }
   void touch(uintptr_t address, uint32_t bytes, bool write);
-  /// Where a shared array of the kernel begins.
+  /// Returns where a shared array of the kernel begins.
   void *shared(uint32_t number) { return arrays[number].data(); }
   /// The value of the thread of the warp whose place differs by `bit`.
   uint32_t shuffleXor(uint32_t mask, uint32_t value, uint32_t bit);

@@ -59,7 +59,7 @@ public:
   void forget(uint64_t begin) { allocations.erase(begin); }
 
 private:
-  /// When each stream last read it, and who wrote it last.
+  /// The times when each stream last read it, and who wrote it last.
   struct Line {
     std::vector<uint32_t> reads;
     uint32_t writer = 0, written = 0;

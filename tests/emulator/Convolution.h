@@ -24,7 +24,7 @@ struct Convolution {
 
   int result = 2; ///< 0: x, 1: w, 2: y
   bool f64 = false;
-  Sizes tensors[3]; ///< of x, w and y
+  Sizes tensors[3]; ///< x, w and y
   int64_t ids[3] = {}, alignments[3] = {};
   Sizes strides, low, high, dilations;
 

@@ -12,7 +12,7 @@ using namespace zerograph::emulator;
 namespace {
 
 constexpr uint64_t kMagic = 0x656d756c61746564;
-/// Where the manual has the workspace.
+/// The alignment of the workspace in the manual.
 constexpr uint64_t kWorkspaceAlignment = 256;
 
 /// Tells products apart: what an algorithm is made for.

@@ -48,9 +48,9 @@ public:
 
   /// Returns what a program left: "1 handles, 2 descriptors"; empty if nothing.
   std::string leftovers() const;
-  /// That were computed.
+  /// Returns how many convolutions were computed.
   uint64_t convolutions() const { return convolution_count; }
-  /// By which engines.
+  /// Returns by which engines.
   const std::set<int64_t> &engines() const { return engines_used; }
 
 private:

@@ -63,7 +63,7 @@ protected:
     return std::string(status.message());
   }
 
-  std::set<int64_t> engines; ///< of the last run
+  std::set<int64_t> engines; ///< that the last run used
   std::string choices;
   const ConvolutionShape &plain = convolutionShapes().front();
 };

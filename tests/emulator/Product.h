@@ -9,7 +9,7 @@
 
 namespace zerograph::emulator {
 
-/// Matrices in memory, column-major; one begins `stride` elements behind the
+/// Matrices in memory, column-major; one begins `stride` elements after the
 /// other.
 struct Matrices {
   cudaDataType_t type = 0;
@@ -19,7 +19,7 @@ struct Matrices {
   int64_t stride = 0;
 
   uint64_t elementBytes() const; ///< 0 of a type that is not known
-  /// From the first element to behind the last.
+  /// From the first element to after the last.
   uint64_t bytes() const;
 };
 

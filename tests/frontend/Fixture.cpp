@@ -70,7 +70,8 @@ onnx::ModelProto parse(const std::string &text) {
 
 namespace {
 
-/// Where this program writes its models; it goes when the program ends.
+/// The folder where this program writes its models; it goes when the program
+/// ends.
 struct Scratch {
   Scratch() { EXPECT_NE(mkdtemp(path.data()), nullptr); }
   ~Scratch() {

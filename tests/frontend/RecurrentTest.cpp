@@ -158,7 +158,7 @@ TEST(Recurrent, ClipsAndTakesOtherActivations) {
 
 TEST(Recurrent, TheInputsPartIsOneProduct) {
   Imported imported = import(graph(kCells[2], ""));
-  // And one a step behind the first, whose state is zero.
+  // And one a step after the first, whose state is zero.
   EXPECT_EQ(imported.count("nn.matmul"), kSteps);
   EXPECT_TRUE(imported.has("tensor<6x2xf32>, tensor<8x2xf32>"));
 }

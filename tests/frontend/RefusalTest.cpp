@@ -127,7 +127,7 @@ g (float[4, 8] x) => (float loss, float[4, 8] other)
                  "[on the gradient path]"});
 }
 
-// A node behind a node that failed is checked with the types that ONNX infers.
+// A node after a node that failed is checked with the types that ONNX infers.
 TEST(RefusedGraph, NodesBehindUnsupportedOnesAreCheckedToo) {
   expectRefused(
       R"(

@@ -61,7 +61,8 @@ bool seedOfModel(const fs::path &model, const fs::path &seed) {
       entry->set_value("weights");
     }
   }
-  // Where in somebody's source a node came from is most of an exported file.
+  // The place in somebody's source that a node came from is most of an exported
+  // file.
   for (onnx::NodeProto &node : *proto.mutable_graph()->mutable_node()) {
     node.clear_doc_string();
     node.clear_metadata_props();

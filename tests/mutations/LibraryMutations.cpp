@@ -100,7 +100,7 @@ Change window(plan::Plan &plan, Random &random) {
   });
 }
 
-/// Where weights and output differ in size.
+/// Changes the kind of a convolution whose weights and output differ in size.
 Change convolutionKind(plan::Plan &plan, Random &random) {
   return first(plan, random, "the kind", [](plan::Step &step) {
     if (!step.has_convolution() ||

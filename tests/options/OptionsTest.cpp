@@ -177,7 +177,8 @@ TEST(Options, NameEverySchedule) {
             valuesOf("schedule"));
 }
 
-/// Likewise what each optimizer takes.
+/// The optimizers that the option names are those of the table, and so is what
+/// each takes.
 TEST(Options, NameEveryOptimizer) {
   std::vector<std::string> known;
   for (const options::Optimizer &optimizer : options::kOptimizers) {

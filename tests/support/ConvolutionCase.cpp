@@ -32,7 +32,7 @@ Sizes indexOf(uint64_t n, const Sizes &sizes) {
   return index;
 }
 
-/// Where a place of a window lies in the input; nothing where zeros do.
+/// Returns where a place of a window lies in the input; nothing where zeros do.
 std::optional<uint64_t> placeOf(const ConvolutionShape &shape,
                                 const Sizes &window, const Sizes &tap) {
   uint64_t at = 0;

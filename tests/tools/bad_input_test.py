@@ -212,7 +212,7 @@ class OneTensorForTwoInputs(BadInput):
                     self.unchanged(*self.train, parts=[
                         "inputs 't' and 'x' were one tensor", "node 'minus'",
                         "nothing reads 't'. Export again"])
-                    # Who learns to repeat its input has no other one.
+                    # A user who learns to repeat its input has no other one.
                     self.write_regression(["x"], loss(a, b))
                     self.succeeds(*self.train, "--steps", "1")
         # A mask of integers, which the loss multiplies by too.

@@ -47,7 +47,7 @@ class SameBits(Checkpoints):
     def test_every_layout_goes_on_with_every_other(self):
         """Each is saved once and resumed once; with --full all pairs."""
         layouts = self.layouts()
-        # Who keeps nothing in a file says that its folder has no effect.
+        # A run that keeps nothing in a file says that its folder has no effect.
         run = ["--data", GPT_DATA, "--shuffle", "3", "--threads", "1",
                "--nvme-path", "."]
         for name in layouts:

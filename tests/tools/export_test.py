@@ -196,7 +196,7 @@ class Export(Case):
     def test_a_full_disk_leaves_nothing(self):
         self.train(SDPA, GPT_DATA, "--micro-batch", "2")
         before = sorted(os.listdir(self.folder))
-        # First the data does not fit, then, behind the data, the model.
+        # First the data does not fit, then, after the data, the model.
         data = os.path.getsize(SDPA + ".data")
         self.assertGreater(data, os.path.getsize(SDPA))
         self.refused("export", "w", SDPA, "-o", "out.onnx",

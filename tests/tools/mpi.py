@@ -67,7 +67,7 @@ class Mpi(Case):
 
     def setUp(self):
         super().setUp()
-        # By which the processes of this test are known.
+        # The mark by which the processes of this test are known.
         self.mark = "ZEROGRAPH_TEST=" + self.folder
         self.environment = dict(ENVIRONMENT, ZEROGRAPH_TEST=self.folder)
 

@@ -82,7 +82,7 @@ class Nccl(Mpi):
                       self.succeeds("inspect", plan).stdout)
 
     def killed(self, number, deadline):
-        # Who is killed leaves what it was about to exchange.
+        # A rank that is killed leaves what it was about to exchange.
         self.environment.update(
             variables(SEED=1, GPUS=1, FOLDER=self.folder), **LAST_WORDS)
         launcher, ranks, errors = self.start(3, *TRAIN, *CUDA, "--zero", "3",

@@ -81,7 +81,7 @@ const char *const kMaskedSoftmax = R"(
   %y = nn.select %bad, %zero, %p : tensor<3x4xi1>, tensor<3x4xf64>
 )";
 
-/// Samples in front, behind another dimension, leading a dimension that holds
+/// Samples in front, after another dimension, leading a dimension that holds
 /// more, none; and the mask, which has no gradient.
 GradientCase dropout(const std::string &name, const std::string &samples,
                      bool maskOnly = false) {

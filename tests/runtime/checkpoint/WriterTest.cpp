@@ -90,7 +90,7 @@ TEST_F(WriterTest, AllRanksWriteAllBytesOnce) {
   EXPECT_EQ(names.size(), 4u) << "three shards and the index";
 }
 
-/// Checks that what changes behind `save` is not in it.
+/// Checks that what changes after `save` is not in it.
 void WriterTest::checkMoment(plan::Space space) {
   open({2, false}, std::nullopt, space);
   for (unsigned rank = 0; rank < 2; ++rank) {

@@ -181,7 +181,7 @@ TEST(LocalFailureTest, APeerReadsTheTextOfARankThatHasGivenUp) {
       [&] { std::string().swap(texts[0]); });
 }
 
-/// Computing is no waiting: a stream may wait for its turn, behind one that
+/// Computing is no waiting: a stream may wait for its turn, after one that
 /// computes, for longer than the deadline.
 TEST(LocalFailureTest, AStreamsTurnHasNoDeadline) {
   LocalGroupOptions options;

@@ -32,8 +32,9 @@ using std::chrono::seconds;
 /// Longer than a busy machine keeps a rank from running. Who is late, is so by
 /// more, and the others end before.
 constexpr seconds kDeadline(5), kLate(9);
-/// After which the first rank lets the launcher end the others: the late one
-/// has come by then, or has waited three seconds more for a thread of MPI's.
+/// The time after which the first rank lets the launcher end the others: the
+/// late one has come by then, or has waited three seconds more for a thread of
+/// MPI's.
 constexpr seconds kLastWords(10);
 std::atomic<bool> sending_is_stuck = false;
 
@@ -224,7 +225,7 @@ TEST(MpiTest, CollectivesRunInThePlansOrder) {
   }
 }
 
-/// Who comes late to a collective is waited for: that is no work of it.
+/// A rank that comes late to a collective is waited for: that is no work of it.
 TEST(MpiTest, WaitingIsToldFromWork) {
   unsigned world = comm->world();
   std::vector<std::byte> shard(4096), whole(world * shard.size());

@@ -17,7 +17,7 @@ protected:
   std::shared_ptr<CudaContext> open() {
     return *CudaContext::open(**cudaApi(), 0);
   }
-  /// By which handles others may be given the GPU's memory.
+  /// Returns the handles by which others may be given the GPU's memory.
   uint64_t handleTypes() {
     auto context = open();
     auto memory = makeGpuMemory(context, 4096);

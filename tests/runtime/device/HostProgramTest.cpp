@@ -221,7 +221,7 @@ TEST_F(SideBySideTest, TimesAreEachSteps) {
   EXPECT_NE(times[0].end, times[1].end);
 }
 
-/// Passes a step on behind both, in the list's order, and before one that
+/// Passes a step on after both, in the list's order, and before one that
 /// waits.
 TEST_F(SideBySideTest, EachStepIsPassedOn) {
   Meeting meeting(kLong);

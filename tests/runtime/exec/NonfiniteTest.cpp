@@ -153,7 +153,7 @@ TEST(Nonfinite, GradientsAreNamedByTheirParameter) {
                               "computes 'linear_gradient'")));
 }
 
-/// The padding lies behind the 500 parameters: 1.8e38 * (1 + i / 1000) is
+/// The padding lies after the 500 parameters: 1.8e38 * (1 + i / 1000) is
 /// infinite from 891 on.
 TEST(Nonfinite, PaddingIsNothing) {
   for (uint32_t world : {1u, 2u}) {
@@ -246,7 +246,7 @@ TEST(Nonfinite, ParametersThatBeginSoAreNamed) {
   EXPECT_THAT(messageOf(run), HasSubstr("is -inf: give other weights"));
 }
 
-/// Any device can be told to stop behind each step.
+/// Any device can be told to stop after each step.
 TEST(Nonfinite, ADeviceThatIssuesInOrder) {
   OneStep run{{1, 3, 1, false}};
   Machine machine = inOrder(run.linear);

@@ -174,7 +174,7 @@ TEST_F(TrainTest, TraceHasEveryStep) {
   EXPECT_NE(result.status().message().find("cannot create"), std::string::npos);
 }
 
-/// Who comes late to a collective is waited for: that is no work of it.
+/// A rank that comes late to a collective is waited for: that is no work of it.
 TEST_F(TrainTest, TraceTellsWaitingFromWork) {
   options.trace = path("trace.json");
   options.steps = 1;

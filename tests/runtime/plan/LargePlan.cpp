@@ -65,7 +65,7 @@ private:
     rate = b.scalar("learning_rate");
   }
 
-  /// A buffer at place `at` of the area behind everything carried, in units of
+  /// A buffer at place `at` of the area after everything carried, in units of
   /// the largest.
   uint32_t buffer(const std::string &name, SliceClass slice_class,
                   uint64_t bytes, int at, int arena = 0, int unit = -1) {

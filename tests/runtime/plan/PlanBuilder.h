@@ -16,7 +16,7 @@ enum : uint32_t { kCompute, kGather, kScatter };
 /// Those that come with `addHost`, and the arenas.
 enum : uint32_t { kOffload = kScatter + 1, kFetch, kUpdate };
 enum : uint32_t { kDevice, kPinned, kHost, kFile };
-/// Those that come with `addFile` behind it.
+/// Those that come with `addFile` after it.
 enum : uint32_t { kRead = kUpdate + 1, kWrite };
 
 /// Makes plans step by step. Slices lie one after another in one device arena,
@@ -36,7 +36,7 @@ public:
                  uint32_t arena = kDevice);
   /// The host beside the device: its streams, kernels and memory.
   void addHost();
-  /// Its file, behind these.
+  /// Its file, after these.
   void addFile();
   /// Another stream.
   uint32_t stream(const std::string &name, plan::StreamKind kind);

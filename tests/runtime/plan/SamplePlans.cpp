@@ -130,7 +130,7 @@ plan::Plan stageOnePlan() {
   return b.finish();
 }
 
-/// Adds an evaluation behind the programs that train, of the unit with these
+/// Adds an evaluation after the programs that train, of the unit with these
 /// parameters and of each rank's own statistics.
 static void addEvaluation(PlanBuilder &b, const Common &common, uint32_t p,
                           uint32_t statistics) {

@@ -80,7 +80,7 @@ TEST(Schedules, AreTheirProgramsOwn) {
   EXPECT_GE(exact, all * 999 / 1000) << "of " << all;
 }
 
-// A rate stays behind its end, and does not rise again.
+// A rate stays the same after its end, and does not rise again.
 TEST(Schedules, StayAtTheirEnd) {
   plan::Schedule schedule;
   schedule.set_kind("cosine");

@@ -5,7 +5,7 @@
 namespace zerograph {
 namespace {
 
-/// A carried f64 behind all others.
+/// A carried f64 after all others.
 uint32_t addNumber(plan::Plan &plan, const char *name) {
   plan::Slice *slice = plan.add_slices();
   slice->set_name(name);

@@ -5,7 +5,7 @@
 namespace zerograph {
 namespace {
 
-/// Puts a slice behind the others of another arena.
+/// Puts a slice after the others of another arena.
 void moveTo(plan::Plan &plan, const std::string &name, int arena) {
   slice(plan, name)->set_arena(uint32_t(arena));
   slice(plan, name)->set_offset(plan.arenas(arena).bytes());

@@ -89,7 +89,7 @@ TEST(Verify, SumsInPlace) {
   *step(plan, 6)->add_accesses() = write;
   testing::stateFacts(plan);
   EXPECT_TRUE(verifyPlan(plan).ok()) << verifyPlan(plan);
-  // Another access behind the launch that the reduction awaits would race with
+  // Another access after the launch that the reduction awaits would race with
   // it.
   for (const plan::Access &access : {read, write}) {
     *step(product, 8)->add_accesses() = access;

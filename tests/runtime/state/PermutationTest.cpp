@@ -36,7 +36,7 @@ TEST(Permutation, EachNumberHasOnePlace) {
   }
 }
 
-/// Who resumes a run, now or with a later version, gets the same samples.
+/// A run that is resumed, now or with a later version, gets the same samples.
 TEST(Permutation, OrdersNeverChange) {
   EXPECT_EQ(orderOf(42, 10, 1),
             (std::vector<uint64_t>{6, 2, 1, 4, 9, 7, 0, 5, 3, 8}));

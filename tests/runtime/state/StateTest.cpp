@@ -326,7 +326,7 @@ TEST_F(StateTest, WhatAnOptimizerKeepsIsWritten) {
   ASSERT_TRUE(file.ok());
   EXPECT_EQ(file->size(), 8u);
   // Elements 1535 and 1536 of the first segment: the end of rank 0's shard and
-  // the begin of rank 1's. The second state lies behind two shards of the
+  // the begin of rank 1's. The second state lies after two shards of the
   // first.
   for (auto [name, before] : {std::pair("normal.exp_avg", 0),
                               std::pair("normal.exp_avg_sq", 2 * 1536)}) {

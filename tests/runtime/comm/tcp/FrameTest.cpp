@@ -95,8 +95,9 @@ TEST(Frame, NothingIsTakenAfterAnError) {
   EXPECT_EQ(frames.size(), 1);
 }
 
-/// A payload is what it was made of, and no part of one and none with more
-/// behind is a message; except that texts at the end of one may be fewer.
+/// Checks that a payload is read as what it was made of, and that no part of
+/// one and none with more after it is a message; except that texts at the end
+/// of one may be fewer.
 template <typename Message>
 void checkMessage(const Message &message,
                   const std::set<size_t> &may_end_at = {}) {

@@ -109,7 +109,7 @@ TEST_F(MeetingTest, WhoDoesNotBelongIsRefused) {
   other.lose(1, "has ended");
   other.outgoing.clear();
   refused({"job 7", 1, 2, "p"}, "has come already");
-  // Who comes after a failure is told it.
+  // A rank that comes after a failure is told it.
   refused({"job 7", 0, 2, "p"}, "rank 1 (process 5) has ended");
 }
 

@@ -209,7 +209,7 @@ TEST_F(StrangersTest, WhoListensAndSaysNothingIsGivenUp) {
       << status;
 }
 
-/// Who has set a longer deadline has a slower machine, or more patience.
+/// A user who has set a longer deadline has a slower machine, or more patience.
 TEST(Timing, AnAnswerIsWaitedForByTheDeadline) {
   using std::chrono::seconds;
   EXPECT_EQ(answer(seconds(1)), seconds(10));

@@ -157,7 +157,7 @@ TEST(Pickle, AStackThatDoesNotFitIsRefused) {
             std::string::npos);
 }
 
-/// Who walks through values would not come to an end.
+/// A walk through such values would not come to an end.
 TEST(Pickle, NothingIsAPartOfItself) {
   std::string put = "q" + bytes({0}), get = "h" + bytes({0});
   for (const std::string &text :

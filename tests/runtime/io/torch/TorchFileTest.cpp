@@ -159,7 +159,7 @@ TEST_F(TorchFileTest, WhatTheDirectorySaysIsChecked) {
             std::string::npos);
   EXPECT_NE(field(28, 60000, 2).find("entry 0 is cut short"),
             std::string::npos);
-  // Two sizes and the place of the header, with 64 bits, lie behind the name.
+  // Two sizes and the place of the header, with 64 bits, lie after the name.
   size_t large = 46 + std::strlen("archive/data.pkl") + 4;
   EXPECT_NE(field(large, uint64_t(1) << 62, 8).find("is compressed"),
             std::string::npos);

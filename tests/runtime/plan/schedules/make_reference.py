@@ -119,7 +119,7 @@ def main():
             rates(lr, lambda o: hugging.get_linear_schedule_with_warmup(
                 o, warmup, 350)), "linear", warmup_steps=warmup,
             total_steps=350)
-        # The cosines would rise again behind their end.
+        # The cosines would rise again after their end.
         add("transformers cosine",
             rates(lr, lambda o: hugging.get_cosine_schedule_with_warmup(
                 o, warmup, UPDATES)), "cosine", warmup_steps=warmup,
