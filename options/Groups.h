@@ -63,7 +63,7 @@ inline void readNumber(std::string_view text, Group &group) {
 } // namespace detail
 
 /// "PATTERN:NAME=NUMBER,NAME=NUMBER". The pattern ends at the last colon; a
-/// comma within `betas` has no name behind it.
+/// comma within `betas` has no name after it.
 inline Group parseGroup(std::string_view text) {
   Group group;
   size_t colon = text.rfind(':');
