@@ -159,7 +159,9 @@ Value Importer::labelsOf(const AddedLoss &wanted, Value scores,
          " of '", loss, "' ", shapeText(Emitter::shapeOf(scores)), " needs ",
          wanted.ofClasses() ? "integers" : "floats", " of shape ",
          shapeText(shape),
-         ": does --loss-dims say rightly which dim is classes?");
+         options.loss_dims.empty()
+             ? ""
+             : ": does --loss-dims say rightly which dim is classes?");
   }
   return labels;
 }

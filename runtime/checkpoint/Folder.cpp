@@ -198,7 +198,9 @@ CheckpointFolder::open(const std::string &path) {
   if (error || !fs::is_directory(path, error)) {
     return absl::FailedPreconditionError(
         absl::StrCat(path, ": no checkpoints can be written there: ",
-                     error ? error.message() : "it is no folder"));
+                     error && error != std::errc::file_exists
+                         ? error.message()
+                         : "it is a file; give a folder"));
   }
   std::unique_ptr<CheckpointFolder> folder(new CheckpointFolder(path));
   ZG_RETURN_IF_ERROR(folder->lock());

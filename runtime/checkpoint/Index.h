@@ -50,6 +50,8 @@ struct CheckpointRun {
   uint32_t ranks = 1;
   /// For people: when, of which model, by which plan and program.
   std::string time, model, plan, producer;
+  /// The hash of the model's graph (plan.proto); 0: not known.
+  uint64_t graph = 0;
 
   bool operator==(const CheckpointRun &) const = default;
 };

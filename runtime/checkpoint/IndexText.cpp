@@ -56,6 +56,7 @@ json jsonOf(const CheckpointRun &run) {
                  {"time", run.time},
                  {"model", run.model},
                  {"plan", run.plan},
+                 {"graph", hexOf(run.graph)},
                  {"ranks", run.ranks},
                  {"steps", run.steps},
                  {"updates", run.updates},

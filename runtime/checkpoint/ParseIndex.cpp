@@ -24,6 +24,9 @@ absl::StatusOr<CheckpointRun> parseRun(const json &object) {
   run.time = fields.text("time");
   run.model = fields.text("model");
   run.plan = fields.text("plan");
+  if (fields.has("graph")) {
+    run.graph = fields.checksum("graph");
+  }
   run.ranks = uint32_t(fields.number("ranks", kMaxWorld));
   run.steps = fields.number("steps", kMostCount);
   run.updates = fields.number("updates", run.steps);

@@ -8,6 +8,7 @@
 #include "runtime/plan/Mesh.h"
 #include "runtime/state/Adapters.h"
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -103,6 +104,13 @@ absl::Status zerograph::openResumed(Session &session) {
   for (const std::string &note : session.resume->notes()) {
     session.say(note);
   }
+  uint64_t graph = session.resumed->index().run.graph;
+  uint64_t own = session.plan().graph_hash();
+  if (graph != 0 && own != 0 && graph != own) {
+    session.warn(absl::StrCat(
+        path, " was made with another graph than that of ",
+        session.plan().model(), ": from here on the run computes this one"));
+  }
   for (const auto &[name, given] :
        {std::pair("--load-weights", !options.load_weights.empty()),
         std::pair("--init-missing", options.init_missing.has_value())}) {
@@ -133,8 +141,11 @@ absl::Status zerograph::checkResumedData(const Session &session) {
     session.say(absl::StrCat(
         "micro-batches have ", session.plan().micro_batch(),
         " samples, and had ", run.micro_batch, " when ", path,
-        " was made: the run goes on with other bits, and BatchNorm normalizes "
-        "by other samples"));
+        " was made: the run goes on with other bits",
+        absl::c_any_of(session.plan().units(),
+                       [](const plan::Unit &unit) { return unit.local(); })
+            ? ", and BatchNorm normalizes by other samples"
+            : ""));
   }
   if (session.steps < run.steps) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -206,6 +217,7 @@ CheckpointRun zerograph::describeRun(const Session &session) {
       absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::Now(), absl::UTCTimeZone());
   run.model = plan.model();
   run.plan = session.loaded->hash_hex;
+  run.graph = plan.graph_hash();
   run.producer = kProducer;
   return run;
 }

@@ -122,6 +122,9 @@ absl::Status openSources(Session &session) {
   for (const std::string &note : session.sources->notes()) {
     session.say(note);
   }
+  if (!session.sources->warning().empty()) {
+    session.warn(session.sources->warning());
+  }
   return absl::OkStatus();
 }
 

@@ -33,15 +33,18 @@ enum class Part {
   Attribute,
   Function,
   Tensor,
-  Value
+  Value,
+  Metadata
 };
 
-// Fields of TensorProto, in the order in which they lie in a file.
+// Fields of TensorProto and of StringStringEntryProto, in the order in which
+// they lie in a file.
 constexpr int kName = 8, kRawData = 9;
+constexpr int kKey = 1, kValue = 2;
 
 /// Returns what is in a field of a message, by its number in onnx.proto.
-/// `parameter`: the message is a tensor that is one.
-Part partOf(Part message, int field, bool parameter) {
+/// `skips`: the message is a parameter, or metadata that do not count.
+Part partOf(Part message, int field, bool skips) {
   switch (message) {
   case Part::Model:
     return field == 7    ? Part::Graph
@@ -53,11 +56,11 @@ Part partOf(Part message, int field, bool parameter) {
            : field == 5                 ? Part::Tensor
            : field == 11 || field == 12 ? Part::Value // inputs, outputs
                                         : Part::Nothing;
-  case Part::Node: // but name, comment, metadata, devices
-    return field == 5 ? Part::Attribute
-           : field == 3 || field == 6 || field == 9 || field == 10
-               ? Part::Nothing
-               : Part::Bytes;
+  case Part::Node: // but name, comment, devices
+    return field == 5                                ? Part::Attribute
+           : field == 9                              ? Part::Metadata
+           : field == 3 || field == 6 || field == 10 ? Part::Nothing
+                                                     : Part::Bytes;
   case Part::Attribute: // but its comment
     return field == 6 || field == 11 ? Part::Graph
            : field == 13             ? Part::Nothing
@@ -68,9 +71,11 @@ Part partOf(Part message, int field, bool parameter) {
            : field == 8 || field == 12 || field == 14 ? Part::Nothing
                                                       : Part::Bytes;
   case Part::Tensor: // but comment, metadata; a parameter's raw data
-    return field == 12 || field == 16 || (field == kRawData && parameter)
+    return field == 12 || field == 16 || (field == kRawData && skips)
                ? Part::Nothing
                : Part::Bytes;
+  case Part::Metadata: // key, value: what exporters say beside operators
+    return field == kValue && skips ? Part::Nothing : Part::Bytes;
   case Part::Value: // name, type
     return field == 1 || field == 2 ? Part::Bytes : Part::Nothing;
   case Part::Nothing:
@@ -95,10 +100,10 @@ public:
 
   /// Walks one message, to the stream's limit; false if it is none.
   bool message(Part kind) {
-    bool parameter = false;
+    bool skips = false;
     while (uint32_t tag = input.ReadTag()) {
       int number = WireFormatLite::GetTagFieldNumber(tag);
-      Part part = partOf(kind, number, parameter);
+      Part part = partOf(kind, number, skips);
       if (part == Part::Nothing) {
         if (!WireFormatLite::SkipField(&input, tag)) {
           return false;
@@ -110,7 +115,9 @@ public:
         return false;
       }
       if (kind == Part::Tensor && number == kName) {
-        parameter = parameters.count(bytes) > 0;
+        skips = parameters.count(bytes) > 0;
+      } else if (kind == Part::Metadata && number == kKey) {
+        skips = bytes == "pkg.torch.onnx.stack_trace"; // lines of code
       }
     }
     return input.ConsumedEntireMessage();

@@ -92,6 +92,7 @@ ParameterSources::open(const plan::Plan &plan,
     return absl::InvalidArgumentError(absl::StrJoin(problems, "; "));
   }
   sources->said = notesOn(sources->origins, plan, options, loaded);
+  sources->warned = warningOn(sources->origins, plan, loaded);
   return sources;
 }
 

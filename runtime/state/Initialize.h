@@ -25,6 +25,8 @@ public:
 
   /// Returns what the user should know: unused arrays, parameters made up.
   const std::vector<std::string> &notes() const { return said; }
+  /// What is probably a mistake; or empty.
+  const std::string &warning() const { return warned; }
 
 private:
   ParameterSources() = default;
@@ -39,6 +41,7 @@ private:
   InitializeOptions options;
   Origins origins;
   std::vector<std::string> said;
+  std::string warned;
 };
 
 } // namespace zerograph

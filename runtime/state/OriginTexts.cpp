@@ -171,6 +171,18 @@ std::vector<std::string> zerograph::problemsOf(const Origins &origins,
   return problems;
 }
 
+std::string zerograph::warningOn(const Origins &origins, const plan::Plan &plan,
+                                 const LoadedWeights &loaded) {
+  std::vector<std::string> unused = unusedIn(loaded, namesOf(plan));
+  return loaded.empty() || unused.empty() || origins.absent.empty()
+             ? ""
+             : absl::StrCat(loaded.path, " has ", listOf(unused),
+                            ", which the plan has not, and lacks ",
+                            listOf(origins.absent),
+                            ", where the model's values stay: is a name "
+                            "misspelt?");
+}
+
 std::vector<std::string> zerograph::notesOn(const Origins &origins,
                                             const plan::Plan &plan,
                                             const InitializeOptions &options,

@@ -59,6 +59,9 @@ SourceFiles::open(const plan::Source &source, const std::string &path) {
     return file;
   }
   std::string folder = path.substr(0, path.size() - source.file().size());
+  if (!source.folder().empty()) {
+    ZG_RETURN_IF_ERROR(checkGraph(folder));
+  }
   if (source.folder().empty() || source.file() == plan.model()) {
     // The plan's own, or the model that the user named: links are theirs.
     ZG_ASSIGN_OR_RETURN(file, File::openForReading(path));
@@ -69,9 +72,6 @@ SourceFiles::open(const plan::Source &source, const std::string &path) {
     return absl::FailedPreconditionError(absl::StrCat(
         path, " has ", file->bytes(), " bytes, and had ", source.file_bytes(),
         " when the plan was made: it is another file; compile again"));
-  }
-  if (!source.folder().empty()) {
-    ZG_RETURN_IF_ERROR(checkGraph(folder));
   }
   return file;
 }

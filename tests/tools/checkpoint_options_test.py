@@ -46,6 +46,19 @@ class Options(Checkpoints):
             self.succeeds(*self.RUN, "--steps", "1", "--checkpoint", place)
             self.assertEqual(self.names(place), ["step-00000001"])
 
+    def test_another_graph_is_said(self):
+        """Its tensors are the same, and so are the steps of the data."""
+        self.succeeds(*self.RUN, "--steps", "1", "--checkpoint", "c")
+        with open(MLP, "rb") as model:
+            changed = model.read().replace(b"Relu", b"Tanh")
+        with open(self.path("model.onnx"), "wb") as model:
+            model.write(changed)
+        going_on = [*self.RUN, "--steps", "2", "--resume", "c", "--quiet"]
+        self.assertEqual(self.succeeds(*going_on).stderr.count("graph"), 0)
+        going_on[going_on.index(MLP)] = self.path("model.onnx")
+        self.assertIn("was made with another graph than that of model.onnx",
+                      self.succeeds(*going_on).stderr)
+
     def test_waiting_is_said_once(self):
         """A step takes less than a file system does."""
         said = self.succeeds(*self.RUN, "--steps", "40", "--checkpoint", "c",

@@ -65,6 +65,16 @@ class LoadNames(Case):
                                      "names.json")
             self.assertEqual(unchanged[0], own)
 
+    def test_a_name_that_is_misspelt(self):
+        self.succeeds(*self.train, "--steps", "1", "--save-weights", "own")
+        tensors = read_tensors(self.path("own"))
+        tensors["fc1.bais"] = tensors.pop("fc1.bias")
+        write_tensors(self.path("theirs"), tensors)
+        self.assertIn(
+            "warning: theirs has fc1.bais, which the plan has not, and lacks "
+            "fc1.bias", self.succeeds(*self.train, "--steps", "1", "--quiet",
+                                      "--load-weights", "theirs").stderr)
+
     def test_run(self):
         self.weights()
         run = ["run", MLP, "--data", MLP_DATA, "-o", "out"]

@@ -242,7 +242,7 @@ std::string zerograph::adviseToFit(const CompileOptions &options, Fits fits) {
   }
   return absl::StrCat(
       "no higher --zero, no --prefetch 0, no --recompute units and no offload "
-      "needs so little: take a smaller --micro-batch or more --ranks",
+      "needs so little; a smaller --micro-batch or more --ranks may",
       options.reduce == "last" ? ", or --reduce each" : "",
       options.offload_optimizer != kNone ? ", or offload less" : "");
 }

@@ -22,7 +22,11 @@ std::string field(int number, const std::string &bytes) {
   std::string tag = number < 16 ? std::string{char(number << 3 | 2)}
                                 : std::string{char((number << 3 | 2) | 0x80),
                                               char(number >> 4)};
-  return tag + char(bytes.size()) + bytes;
+  std::string length =
+      bytes.size() < 128
+          ? std::string{char(bytes.size())}
+          : std::string{char(bytes.size() | 0x80), char(bytes.size() >> 7)};
+  return tag + length + bytes;
 }
 
 /// Each part of a small model, so that tests can change one.
@@ -31,6 +35,7 @@ struct Model {
   int attribute_value = 1, opset = 17, then_value = 3;
   std::string weight = "abcd", constant = "efgh", listed = "ijkl";
   std::string shape = field(1, "x"), external = "0";
+  std::string call = "embedding(padding_idx = 1)", line = "line 7";
 
   std::string bytes() const {
     std::string then =
@@ -39,7 +44,9 @@ struct Model {
         field(1, "x") + field(2, "y") + field(3, node_name) + field(4, op) +
         field(5, field(1, attribute) + field(3, attribute_value) +
                      field(13, comment)) +
-        field(5, field(6, then)) + field(6, comment);
+        field(5, field(6, then)) + field(6, comment) +
+        field(9, field(1, "pkg.torch.onnx.fx_node") + field(2, call)) +
+        field(9, field(1, "pkg.torch.onnx.stack_trace") + field(2, line));
     auto tensor = [&](const std::string &name, const std::string &values) {
       return field(5, field(1, 1) + field(2, 1) + field(8, name) + values);
     };
@@ -86,11 +93,13 @@ TEST_F(GraphHashTest, OfWhatThePlanHasIsAnotherWhenItChanges) {
   EXPECT_NE(own, hashOf(Model{.listed = "ijkL"})); // copied beside the plan
   EXPECT_NE(own, hashOf(Model{.shape = field(1, "z")}));
   EXPECT_NE(own, hashOf(Model{.external = "8"}));
+  EXPECT_NE(own, hashOf(Model{.call = "embedding(padding_idx = 2)"}));
 }
 
 TEST_F(GraphHashTest, OfOtherWeightsAndCommentsIsTheSame) {
   EXPECT_EQ(own, hashOf(Model{.weight = "abcD"}));
   EXPECT_EQ(own, hashOf(Model{.node_name = "m", .comment = "d"}));
+  EXPECT_EQ(own, hashOf(Model{.line = "line 10"}));
 }
 
 TEST_F(GraphHashTest, ATruncatedFileIsAnErrorOrHasAnother) {
