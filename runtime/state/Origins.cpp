@@ -7,6 +7,8 @@
 #include "runtime/state/Convert.h"
 #include "runtime/state/SourceFiles.h"
 
+#include "absl/algorithm/container.h"
+
 using namespace zerograph;
 
 namespace {
@@ -148,7 +150,10 @@ Origins zerograph::findOrigins(const plan::Plan &plan,
   Search search(plan, options, loaded, origins);
   for (const plan::Unit &unit : plan.units()) {
     for (const plan::Parameter &parameter : unit.parameters()) {
-      if (absl::Status status = search.find(unit, parameter); !status.ok()) {
+      absl::Status status = search.find(unit, parameter);
+      // What is wrong with a file is said once, not of each parameter in it.
+      if (!status.ok() &&
+          !absl::c_linear_search(origins.unfit, status.message())) {
         origins.unfit.emplace_back(status.message());
       }
     }

@@ -36,20 +36,23 @@ std::string SourceFiles::pathOf(const plan::Source &source) {
   return "";
 }
 
-absl::Status SourceFiles::checkGraph(const std::string &folder) {
+const absl::Status &SourceFiles::checkGraph(const std::string &folder) {
+  auto [check, isNew] = graph_checks.try_emplace(folder);
   std::string model = folder + plan.model();
   std::error_code ignored; // a model that cannot be looked at is not compared
-  if (plan.graph_hash() == 0 || !checked_folders.insert(folder).second ||
+  if (!isNew || plan.graph_hash() == 0 ||
       !std::filesystem::is_regular_file(model, ignored)) {
-    return absl::OkStatus();
+    return check->second;
   }
-  ZG_ASSIGN_OR_RETURN(uint64_t hash, graphHash(model, plan));
-  return hash == plan.graph_hash()
-             ? absl::OkStatus()
-             : absl::FailedPreconditionError(absl::StrCat(
-                   model, ": its graph is another than the one that the plan "
-                          "was made from; compile again, or put the old file "
-                          "there"));
+  absl::StatusOr<uint64_t> hash = graphHash(model, plan);
+  if (!hash.ok()) {
+    check->second = hash.status();
+  } else if (*hash != plan.graph_hash()) {
+    check->second = absl::FailedPreconditionError(absl::StrCat(
+        model, ": its graph is another than the one that the plan was made "
+               "from; compile again, or put the old file there"));
+  }
+  return check->second;
 }
 
 absl::StatusOr<std::shared_ptr<File>>

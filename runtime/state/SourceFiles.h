@@ -40,14 +40,14 @@ private:
   /// Refuses the files of a folder whose model has another graph than the
   /// plan's: its weights may have other meanings at the same offsets. Where the
   /// weights came without their model there is nothing to compare.
-  absl::Status checkGraph(const std::string &folder);
+  const absl::Status &checkGraph(const std::string &folder);
   absl::StatusOr<std::shared_ptr<File>> open(const plan::Source &source,
                                              const std::string &path);
 
   const plan::Plan &plan;
   std::string plan_folder;
   std::map<std::string, std::shared_ptr<File>> files;
-  std::set<std::string> checked_folders;
+  std::map<std::string, absl::Status> graph_checks; ///< by folder
   std::set<std::string> absent_files;
   std::map<std::string, std::string> moved_files;
 };
