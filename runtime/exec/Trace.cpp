@@ -2,6 +2,7 @@
 
 #include "runtime/exec/Trace.h"
 
+#include "runtime/base/OutputPath.h"
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/steps/Step.h"
 
@@ -97,6 +98,7 @@ private:
 
 absl::StatusOr<std::unique_ptr<TraceFile>>
 TraceFile::open(const std::string &path) {
+  ZG_RETURN_IF_ERROR(checkParentFolder(path));
   std::unique_ptr<TraceFile> trace(new TraceFile);
   trace->path = path;
   trace->file = std::fopen(path.c_str(), "we");

@@ -2,6 +2,8 @@
 
 #include "runtime/exec/TrainLog.h"
 
+#include "runtime/base/OutputPath.h"
+
 #include <nlohmann/json.hpp>
 
 #include <cerrno>
@@ -67,6 +69,7 @@ TrainLog::open(const std::string &path, uint64_t first_step) {
   log->path = path;
   log->first_step = first_step;
   if (!path.empty()) {
+    ZG_RETURN_IF_ERROR(checkParentFolder(path));
     log->created = access(path.c_str(), F_OK) != 0;
     log->file = std::fopen(path.c_str(), "ae");
     if (!log->file) {

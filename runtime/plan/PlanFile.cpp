@@ -214,7 +214,8 @@ absl::Status writePlan(const plan::Plan &plan, const std::string &path) {
 absl::StatusOr<LoadedPlan> readPlan(const std::string &path) {
   int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) {
-    return systemError("cannot open plan", path);
+    return systemError("cannot open a plan (a model's name ends in .onnx):",
+                       path);
   }
   std::string bytes;
   struct stat info;

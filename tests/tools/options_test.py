@@ -35,10 +35,12 @@ class Commands(Case):
                      parts=["--lr is 'abc', expected a number"])
         self.refused(*COMPILE, "--zero", "4", codes=(2,),
                      parts=["--zero is '4', expected 0 to 3"])
-        for value in ("0", "x"):
+        for value, wanted in (("0", "at least 1"),
+                              ("x", "a whole number, at least 1"),
+                              ("1.5", "a whole number, at least 1")):
             self.refused("train", MLP, "--data", MLP_DATA, "--steps", value,
                          codes=(2,), parts=[f"--steps is '{value}', expected "
-                                            "at least 1"])
+                                            f"{wanted}"])
         self.refused("train", MLP, MLP_DATA, "--data", MLP_DATA, codes=(2,),
                      parts=["unexpected argument", "samples are given by"])
         self.refused(*COMPILE, "--lr", codes=(2,),

@@ -44,7 +44,7 @@ class Outputs(Case):
         self.assertEqual(sorted(os.listdir(self.path("out"))),
                          ["folder", "pipe"])
         self.refused(*self.train, "--log", "none/log",
-                     parts=["none/log: cannot create"])
+                     parts=["none/log: cannot be written: there is no folder"])
         self.refused(*COMPILE, "--dump-ir", self.plan + "/ir",
                      parts=["--dump-ir"])
 

@@ -133,9 +133,19 @@ std::string rangeMessage(const std::string &text) {
   double most = 0;
   bool bounded =
       bounds.size() == 2 && absl::SimpleAtod(bounds[1], &most) && most < 1e9;
-  return absl::StrCat(named[0], " is '", named[1], "', expected ",
-                      bounded ? sides[1]
-                              : absl::StrCat("at least ", bounds.front()));
+  // CLI11 writes "0.000000 to 1.000000" where numbers may have a fraction.
+  auto shown = [](const std::string &bound) {
+    double number = 0;
+    return absl::SimpleAtod(bound, &number) ? absl::StrCat(number) : bound;
+  };
+  int64_t whole = 0;
+  bool broken =
+      !absl::StrContains(sides[1], '.') && !absl::SimpleAtoi(named[1], &whole);
+  return absl::StrCat(
+      named[0], " is '", named[1], "', expected ",
+      broken ? "a whole number, " : "",
+      bounded ? absl::StrCat(shown(bounds[0]), " to ", shown(bounds[1]))
+              : absl::StrCat("at least ", shown(bounds.front())));
 }
 
 /// Returns an error's message in our words: CLI11 counts the arguments of all

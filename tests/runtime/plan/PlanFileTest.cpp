@@ -96,7 +96,7 @@ TEST(PlanFile, WritesWholeFilesOnly) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
   EXPECT_TRUE(readPlan(path).ok());
   EXPECT_THAT(std::string(readPlan(folder / "c").status().message()),
-              HasSubstr("cannot open plan"));
+              HasSubstr("cannot open a plan"));
   EXPECT_FALSE(readPlan(folder).ok());
   std::filesystem::remove_all(folder);
 }
