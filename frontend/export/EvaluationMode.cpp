@@ -121,8 +121,8 @@ private:
     return opset < 14 && (has(node.output(), 1) || has(node.output(), 2));
   }
 
-  /// Returns whether the module behind the node keeps running statistics: else
-  /// it uses the batch's in evaluation too.
+  /// Returns whether the node's module keeps running statistics: else it uses
+  /// the batch's in evaluation too.
   bool keepsStatistics(const NodeProto &node) const {
     bool saved = false; // of older versions, the batch's own
     for (int i = 3; i < node.output_size(); ++i) {

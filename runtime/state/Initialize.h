@@ -25,7 +25,7 @@ public:
 
   /// Returns what the user should know: unused arrays, parameters made up.
   const std::vector<std::string> &notes() const { return said; }
-  /// What is probably a mistake; or empty.
+  /// Returns a warning of a likely mistake in the weights file, or "".
   const std::string &warning() const { return warned; }
 
 private:

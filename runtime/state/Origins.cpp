@@ -151,7 +151,7 @@ Origins zerograph::findOrigins(const plan::Plan &plan,
   for (const plan::Unit &unit : plan.units()) {
     for (const plan::Parameter &parameter : unit.parameters()) {
       absl::Status status = search.find(unit, parameter);
-      // What is wrong with a file is said once, not of each parameter in it.
+      // A fault of a file is reported once, not for each of its parameters.
       if (!status.ok() &&
           !absl::c_linear_search(origins.unfit, status.message())) {
         origins.unfit.emplace_back(status.message());
