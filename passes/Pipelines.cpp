@@ -13,18 +13,50 @@
 
 #include "llvm/ADT/StringExtras.h"
 
+#include <functional>
+#include <type_traits>
+
 using namespace mlir;
 using namespace mlir::zg;
 
 namespace {
 
-/// A pass's options, of what the user decides.
-template <typename PassOptions>
-PassOptions take(const TrainingOptions &options) {
-  PassOptions result;
-  zerograph::options::copy(options.user, result);
-  return result;
-}
+/// A phase that the user's options decide. Adds its passes, each with the
+/// options that it takes: none is left with its defaults by mistake.
+class PhaseBuilder {
+public:
+  PhaseBuilder(OpPassManager &passes, const TrainingOptions &options)
+      : options(options), passes(passes) {}
+
+  /// Adds a pass that has options; `adjust` sets those that are no user's.
+  template <typename Options>
+  void
+  add(std::unique_ptr<Pass> (*create)(const Options &),
+      const std::type_identity_t<std::function<void(Options &)>> &adjust = {}) {
+    Options taken;
+    zerograph::options::copy(options.user, taken);
+    if (adjust) {
+      adjust(taken);
+    }
+    passes.addPass(create(taken));
+  }
+
+  /// A pass that has no options. Of the two functions that create one that has,
+  /// overload resolution takes the other `add`, which needs no conversion.
+  struct WithoutOptions {
+    WithoutOptions(std::unique_ptr<Pass> (*create)()) : create(create) {}
+    std::unique_ptr<Pass> (*create)();
+  };
+  void add(WithoutOptions pass) { passes.addPass(pass.create()); }
+
+  /// For passes that all phases run.
+  operator OpPassManager &() { return passes; }
+
+  const TrainingOptions &options;
+
+private:
+  OpPassManager &passes;
+};
 
 /// Folds and removes what a phase left over.
 void addCleanup(OpPassManager &passes) {
@@ -40,56 +72,54 @@ void addReassociations(OpPassManager &passes) {
   passes.addNestedPass<nn::ProgramOp>(nn::createShiftMoments());
 }
 
-void buildDifferentiate(OpPassManager &passes, const TrainingOptions &options) {
-  addCleanup(passes);
+void buildDifferentiate(PhaseBuilder phase) {
+  const TrainingOptions &options = phase.options;
+  addCleanup(phase);
   // Runs after the cleanup, which makes products of weights plain.
-  passes.addPass(nn::createAddAdapters());
-  passes.addPass(nn::createTrackSamples());
-  auto sum = take<nn::SumLossOptions>(options);
-  sum.loss = options.loss;
-  passes.addPass(nn::createSumLoss(sum));
+  phase.add(nn::createAddAdapters);
+  phase.add(nn::createTrackSamples);
+  phase.add(nn::createSumLoss, [&](auto &sum) { sum.loss = options.loss; });
   // Runs after the cleanup, which would give the uses of a parameter one
   // rounding.
-  passes.addPass(
-      nn::createLowerPrecision(take<nn::LowerPrecisionOptions>(options)));
-  nn::DifferentiateOptions differentiate;
-  differentiate.loss = options.loss;
-  differentiate.scaled = options.user.precision == "fp16";
-  passes.addPass(nn::createDifferentiate(differentiate));
-  passes.addPass(nn::createWidenGradients());
-  passes.addPass(nn::createNarrowSaved());
-  addCleanup(passes);
-  addReassociations(passes);
+  phase.add(nn::createLowerPrecision);
+  phase.add(nn::createDifferentiate, [&](auto &differentiate) {
+    differentiate.loss = options.loss;
+    differentiate.scaled = options.user.precision == "fp16";
+  });
+  phase.add(nn::createWidenGradients);
+  phase.add(nn::createNarrowSaved);
+  addCleanup(phase);
+  addReassociations(phase);
 }
 
-void buildZero(OpPassManager &passes, const TrainingOptions &options) {
+void buildZero(PhaseBuilder phase) {
+  const TrainingOptions &options = phase.options;
+  auto skip = [&](auto &taken) {
+    taken.skip_nonfinite = zerograph::options::skipsNonfinite(options.user);
+  };
   // Must follow the cleanups of the phases above, which would share the views
   // again. Later ones may: by then it is decided what is gathered for whom.
-  passes.addPass(zero::createLocalizeViews());
-  auto layout = take<zero::LayoutOptions>(options);
-  layout.groups = llvm::join(options.user.group, ";");
-  passes.addPass(zero::createLayout(layout));
-  passes.addPass(zero::createRecompute(take<zero::RecomputeOptions>(options)));
-  passes.addPass(zero::createGathers());
-  passes.addPass(zero::createReductions());
+  phase.add(zero::createLocalizeViews);
+  phase.add(zero::createLayout, [&](auto &layout) {
+    layout.groups = llvm::join(options.user.group, ";");
+  });
+  phase.add(zero::createRecompute);
+  phase.add(zero::createGathers);
+  phase.add(zero::createReductions);
   // Updates units in the order in which they are reduced.
-  auto updates = take<zero::UpdatesOptions>(options);
-  auto clip = take<zero::ClipNormOptions>(options);
-  updates.skip_nonfinite = clip.skip_nonfinite =
-      zerograph::options::skipsNonfinite(options.user);
-  passes.addPass(zero::createUpdates(updates));
-  passes.addPass(zero::createClipNorm(clip));
-  passes.addPass(zero::createFuseStep(take<zero::FuseStepOptions>(options)));
+  phase.add(zero::createUpdates, skip);
+  phase.add(zero::createClipNorm, skip);
+  phase.add(zero::createFuseStep);
   // Early in a fused step, so that no update waits for it.
-  passes.addPass(zero::createMeanByCount());
+  phase.add(zero::createMeanByCount);
   // Comes after the programs of training, whose units it reads.
-  passes.addPass(zero::createEvaluate());
-  passes.addPass(zero::createOneRank());
-  passes.addPass(zero::createFileStates());
-  passes.addPass(zero::createOffload());
+  phase.add(zero::createEvaluate);
+  phase.add(zero::createOneRank);
+  phase.add(zero::createFileStates);
+  phase.add(zero::createOffload);
   // A sum that is carried to another program cannot lie among the gradients.
-  passes.addPass(zero::createReduceInPlace());
-  passes.addPass(zero::createVerifyZero());
+  phase.add(zero::createReduceInPlace);
+  phase.add(zero::createVerifyZero);
 }
 
 void buildForward(OpPassManager &passes) {
@@ -100,9 +130,9 @@ void buildForward(OpPassManager &passes) {
   passes.addPass(zero::createVerifyZero());
 }
 
-void buildPrefetch(OpPassManager &passes, const TrainingOptions &options) {
-  passes.addPass(zero::createPrefetch(take<zero::PrefetchOptions>(options)));
-  passes.addPass(zero::createVerifyZero());
+void buildPrefetch(PhaseBuilder phase) {
+  phase.add(zero::createPrefetch);
+  phase.add(zero::createVerifyZero);
 }
 
 void buildDecompose(OpPassManager &passes, const TargetInfo &target) {
@@ -156,36 +186,30 @@ static std::vector<Phase> loweringPhases(const TargetInfo &target) {
   return {
       {"decompose",
        "Rewrites to the core what the device does not compute whole.",
-       {},
        [&target](OpPassManager &passes) { buildDecompose(passes, target); }},
-      {"kernels",
-       "Groups ops into kernels.",
-       {},
+      {"kernels", "Groups ops into kernels.",
        [&target](OpPassManager &passes) { buildKernels(passes, target); }},
-      {"schedule",
-       "Makes steps on streams, and what they await.",
-       {"sched-throttle"},
+      {"schedule", "Makes steps on streams, and what they await.",
        [&target](OpPassManager &passes) { buildSchedule(passes, target); }},
-      {"memory", "Gives every buffer its place.", {}, buildMemory},
+      {"memory", "Gives every buffer its place.", buildMemory},
   };
 }
 
 std::vector<Phase> mlir::zg::trainingPhases(const TrainingOptions &options,
                                             const TargetInfo &target) {
   std::vector<Phase> phases = {
-      {"differentiate",
-       "Adds the backward graph.",
-       {"nn-sum-loss", "nn-lower-precision", "nn-differentiate"},
-       [=](OpPassManager &passes) { buildDifferentiate(passes, options); }},
-      {"zero",
-       "Shards, and inserts optimizer and collectives.",
-       {"zero-layout", "zero-recompute", "zero-updates", "zero-clip-norm",
-        "zero-fuse-step"},
-       [=](OpPassManager &passes) { buildZero(passes, options); }},
-      {"prefetch",
-       "Starts gathers early.",
-       {"zero-prefetch"},
-       [=](OpPassManager &passes) { buildPrefetch(passes, options); }},
+      {"differentiate", "Adds the backward graph.",
+       [=](OpPassManager &passes) {
+         buildDifferentiate({passes, options});
+       }},
+      {"zero", "Shards, and inserts optimizer and collectives.",
+       [=](OpPassManager &passes) {
+         buildZero({passes, options});
+       }},
+      {"prefetch", "Starts gathers early.",
+       [=](OpPassManager &passes) {
+         buildPrefetch({passes, options});
+       }},
   };
   llvm::append_range(phases, loweringPhases(target));
   return phases;
@@ -193,20 +217,18 @@ std::vector<Phase> mlir::zg::trainingPhases(const TrainingOptions &options,
 
 std::vector<Phase> mlir::zg::forwardPhases(const TargetInfo &target) {
   std::vector<Phase> phases = {
-      {"forward", "Puts the program on one rank.", {}, buildForward}};
+      {"forward", "Puts the program on one rank.", buildForward}};
   llvm::append_range(phases, loweringPhases(target));
   return phases;
 }
 
 std::vector<Phase> mlir::zg::gradientPhases(const TrainingOptions &options) {
   return {
-      {"differentiate",
-       "Adds the backward graph.",
-       {},
-       [=](OpPassManager &passes) { buildDifferentiate(passes, options); }},
-      {"composites",
-       "Rewrites composites to the core.",
-       {},
+      {"differentiate", "Adds the backward graph.",
+       [=](OpPassManager &passes) {
+         buildDifferentiate({passes, options});
+       }},
+      {"composites", "Rewrites composites to the core.",
        [](OpPassManager &passes) {
          passes.addNestedPass<nn::ProgramOp>(nn::createDecomposeComposites());
          addCleanup(passes);
@@ -216,8 +238,9 @@ std::vector<Phase> mlir::zg::gradientPhases(const TrainingOptions &options) {
 
 /// Gives each option of `text`, "NAME=VALUE NAME=VALUE", to those of `passes`
 /// that have it.
+template <typename Passes>
 static LogicalResult
-configure(MutableArrayRef<Pass *> passes, StringRef text,
+configure(Passes passes, StringRef text,
           function_ref<LogicalResult(const Twine &)> error) {
   SmallVector<StringRef> options;
   text.split(options, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
@@ -228,8 +251,8 @@ configure(MutableArrayRef<Pass *> passes, StringRef text,
       return failure();
     };
     bool taken = false; // by one pass, or by several that share it
-    for (Pass *pass : passes) {
-      taken |= succeeded(pass->initializeOptions(option, keep));
+    for (Pass &pass : passes) {
+      taken |= succeeded(pass.initializeOptions(option, keep));
     }
     if (!taken) {
       return error(message);
@@ -246,22 +269,11 @@ void mlir::zg::registerPhases(const TargetInfo &target) {
                        llvm::function_ref<LogicalResult(const Twine &)> error) {
       size_t before = passes.size();
       phase.build(passes);
-      if (!options.empty() && phase.configured.empty()) {
-        return error("zg-" + phase.name + " has no options");
-      }
-      SmallVector<Pass *> configured;
-      for (Pass &pass : llvm::drop_begin(passes.getPasses(), before)) {
-        if (llvm::is_contained(phase.configured, pass.getArgument())) {
-          configured.push_back(&pass);
-        }
-      }
-      return configure(configured, options, error);
+      return configure(llvm::drop_begin(passes.getPasses(), before), options,
+                       error);
     };
-    std::string options =
-        phase.configured.empty()
-            ? ""
-            : " Options: those of " + llvm::join(phase.configured, ", ") + ".";
-    registerPassPipeline("zg-" + phase.name, phase.summary + options, add,
+    registerPassPipeline("zg-" + phase.name,
+                         phase.summary + " Options: those of its passes.", add,
                          [](auto) {});
   }
 }

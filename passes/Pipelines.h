@@ -29,8 +29,6 @@ struct TrainingOptions {
 struct Phase {
   std::string name;
   std::string summary;
-  /// The passes whose options are those of the phase.
-  std::vector<std::string> configured;
   std::function<void(OpPassManager &)> build;
 };
 
