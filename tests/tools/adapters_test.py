@@ -230,7 +230,7 @@ class Adapters(Case):
             self.refused(*base, "--lora", wrong,
                          parts=[f"--lora {wrong}: expected R:PATTERN"])
         self.refused(*base, "--lora-alpha", "4",
-                     parts=["--lora-alpha is for --lora"])
+                     parts=["--lora-alpha 4 needs --lora"])
         self.refused("train", MLP, "--data", MLP_DATA, "--micro-batch", "8",
                      "--save-adapters", "a", lines=0, parts=["--lora"])
 

@@ -248,11 +248,12 @@ class AddedLoss(Case):
         self.write_scores(case)
         base = ["compile", "scores.onnx", "-o", "x"]
         for options, parts in (
-                (["--loss-on", "scores"], ["--loss-on is for --loss"]),
+                (["--loss-on", "scores"], ["--loss-on scores needs --loss"]),
                 (["--loss", "mse", "--ignore-index", "1"],
-                 ["--ignore-index is for", "mse does not use it"]),
+                 ["--ignore-index 1 needs --loss cross_entropy|nll, and --loss "
+                  "is mse"]),
                 (["--loss", "nll", "--label-smoothing", "0.1"],
-                 ["--label-smoothing is for --loss cross_entropy"]),
+                 ["--label-smoothing 0.1 needs --loss cross_entropy, and"]),
                 (["--loss", "mse", "--loss-output", "scores"],
                  ["give one of them"]),
                 (["--loss", "cross_entropy", "--loss-on", "logits"],
@@ -273,7 +274,7 @@ class AddedLoss(Case):
                  ["no input"]),
                 (["--loss", "mean"], ["--loss"]),
                 (["--loss-dims", "batch,classes"],
-                 ["--loss-dims is for --loss"]),
+                 ["--loss-dims batch,classes needs --loss"]),
                 (["--loss", "cross_entropy", "--loss-dims", "batch,c"],
                  ["must be called classes"])):
             with self.subTest(options):

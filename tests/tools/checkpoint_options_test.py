@@ -145,10 +145,10 @@ class Options(Checkpoints):
         self.succeeds(*on, "--seed", "2", "--shuffle", "4")
 
     def test_what_has_no_effect_is_said(self):
-        for options, part in ((["--every", "2"], "--every has no effect"),
-                              (["--keep", "2"], "--keep has no effect"),
-                              (["--resume", "latest"], "--resume latest has"),
-                              (["--convert-precision"], "without --resume")):
+        for options, part in ((["--every", "2"], "--every 2 needs --checkpoint"),
+                              (["--keep", "2"], "--keep 2 needs --checkpoint"),
+                              (["--resume", "latest"], "--resume latest needs"),
+                              (["--convert-precision"], "needs --resume")):
             self.refused(*self.RUN, *options, parts=[part])
         self.succeeds(*self.RUN, "--checkpoint", "c", "--save-weights", "w",
                       "--steps", "1")

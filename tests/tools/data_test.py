@@ -85,7 +85,7 @@ class Data(Case):
     def test_steps_or_epochs(self):
         self.write("d", range(50))
         self.refused("train", MLP, "--data", "d", *SGD, "--steps", "3",
-                     "--epochs", "1", parts=["--steps and --epochs"])
+                     "--epochs", "1", parts=["--epochs 1 excludes --steps"])
         for count in ("0", "-1", "1.5"):
             self.refused("train", MLP, "--data", "d", *SGD, "--epochs", count,
                          codes=(2,), parts=["--epochs"])

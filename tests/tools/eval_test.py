@@ -226,7 +226,7 @@ class Plans(Training):
         plan = self.compile_mlp("q", "--evaluate")
         train = ["train", plan, "--data", MLP_DATA]
         self.refused(*train, "--eval-every", "3",
-                     parts=["--eval-every has no effect without --eval-data"])
+                     parts=["--eval-every 3 needs --eval-data"])
         self.refused(*train, "--eval-data", "nothing", parts=["nothing"])
         arrays = read_tensors(MLP_DATA)
         write_tensors(self.path("e"), {"x": arrays["x"]})

@@ -183,7 +183,7 @@ class Export(Case):
                 (["w", "m.onnx", "-o", "o", "--loss-output", "loss"],
                  ["--loss-output is for"]),
                 (["w", "m.onnx", "-o", "o", "--output-value", "x"],
-                 ["--output-value is for --inference"]),
+                 ["--output-value x needs --inference"]),
                 (["w", "m.onnx", "-o", "o", "--inference", "--loss-output",
                   "x"], ["--loss-output x: there is no output"]),
                 (["w", "m.onnx", "-o", "o", "--ranks", "2"], ["--ranks"]),

@@ -138,7 +138,7 @@ class HalfModels(Case):
         self.write("half", FLOAT16)
         scale = ["compile", "half.onnx", "-o", "p", "--micro-batch", "4",
                  "--loss-scale", "8"]
-        self.refused(*scale, parts=["--loss-scale is for --precision fp16, "
+        self.refused(*scale, parts=["--loss-scale 8 needs --precision fp16, "
                                     "which is not given"])
         self.succeeds(*scale, "--precision", "fp16")
 

@@ -228,7 +228,7 @@ class Refused(Case):
         self.gone(*COMPILE, "--memory", "1KiB",
                   parts=["but the limit is 1024"])
         self.gone(*COMPILE, "--reduction", "nccl",
-                  parts=["--reduction nccl is for"])
+                  parts=["--reduction nccl needs --target cuda"])
         self.gone("compile", "none.onnx", *COMPILE[2:], parts=["none.onnx"])
         # So do wrong arguments.
         self.gone(*COMPILE, "--zero", "5", codes=(2,), parts=["--zero"])

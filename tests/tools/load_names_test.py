@@ -109,7 +109,7 @@ class LoadNames(Case):
         self.refused("export", "c", *export[2:], parts=["c is a folder of "
                                                         "checkpoints"])
         self.refused("export", "--training-graph", *export[2:],
-                     parts=["--names is of weights"])
+                     parts=["--training-graph excludes --names names.json"])
         self.map({**MAP, "fc3.weight": "tied.weight"})
         self.refused(*export, lines=2,
                      parts=["'fc3.weight' is no initializer of the model"])
@@ -175,7 +175,7 @@ class LoadNames(Case):
         run = ["run", MLP, "--data", MLP_DATA, "-o", "out"]
         for command in self.train, run:
             self.refused(*command, "--names", "names.json", parts=[
-                "--names has no effect without --load-weights"])
+                "--names names.json needs --load-weights"])
             self.refused(*command, "--load-weights", "own", "--names", "none",
                          lines=0, parts=["none: cannot open"])
         load = ["--load-weights", "theirs", "--names", "names.json"]

@@ -53,10 +53,12 @@ class MemoryLimit(Case):
                             parts=["is enough with --zero 3\n"]).stderr
         self.assertNotIn("--offload-", said)
         self.refused(*shards, "--offload", "auto",
-                     parts=["as --memory device=80GiB"])
+                     parts=["as with --memory device=80GiB"])
         for also in (("--offload-optimizer", "cpu"), ("--offload-ratio", "0.5")):
             self.refused(*shards, *within(limit), *also,
-                         parts=["leave out the options --offload-..."])
+                         lines=0, parts=[
+                             f"--offload auto excludes {' '.join(also)}: it "
+                             "chooses what is offloaded; give one of them"])
 
     def test_advice_offloads_sums_before_parameters(self):
         adds = ("compile", MLP.replace("mlp-digits", "gpt2-nano"), "-o",
@@ -75,7 +77,8 @@ class MemoryLimit(Case):
         self.refused(*adds, "--zero", "1", "--reduce", "last", "--memory",
                      "device=1", lines=0, parts=["or --reduce each"])
         self.refused(*adds, "--zero", "1", "--reduce", "last", *sums,
-                     parts=["--reduce last is not built", "leave one out"])
+                     parts=["--offload-gradients cpu excludes --reduce last",
+                            "give one of them"])
         limit = needs("--zero", "1", "--offload-optimizer", "cpu")
         self.refused(*adds, "--zero", "1", "--memory",
                      f"device={limit},host=1000", lines=0,

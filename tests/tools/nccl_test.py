@@ -68,7 +68,7 @@ class Nccl(Mpi):
 
     def test_sums_in_its_own_order(self):
         for target, message in [
-                ([], "--reduction nccl is for --target cuda"),
+                ([], "--reduction nccl needs --target cuda"),
                 (CUDA, "ranks on one GPU do without it")]:
             self.refused(*TRAIN, *target, "--ranks", "2", "--reduction",
                          "nccl", **emulated(GPUS=1), lines=0, parts=[message])

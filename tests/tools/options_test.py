@@ -232,9 +232,9 @@ class CompileOptions(Case):
         for stage in "012":
             result = self.succeeds(*COMPILE, "--zero", stage, "--prefetch",
                                    "2", "--persistence-threshold", "100")
-            for option in ("--prefetch", "--persistence-threshold"):
-                self.assertIn(f"{option} has no effect with --zero {stage}",
-                              result.stderr)
+            for option in ("--prefetch 2", "--persistence-threshold 100"):
+                self.assertIn(f"{option} has no effect without --zero 3, and "
+                              f"--zero is {stage}", result.stderr)
         result = self.succeeds(*COMPILE, "--zero", "3", "--prefetch", "2",
                                "--persistence-threshold", "100")
         self.assertEqual(result.stderr, "")
@@ -244,13 +244,12 @@ class CompileOptions(Case):
         for place in ("cpu", "nvme"):
             param = ["--offload-param", place]
             self.refused(*COMPILE, "--zero", "3", *param,
-                         parts=[f"{param[0]} {place} without "
-                                "--offload-optimizer is not built",
-                                f"give --offload-optimizer {place} too"])
+                         parts=[f"{param[0]} {place} needs --offload-optimizer, "
+                                "which is not given: who keeps parameters"])
             self.refused(*COMPILE, "--zero", "2", *param,
                          "--offload-optimizer", "cpu",
-                         parts=[f"{param[0]} {place} with --zero 2",
-                                "give --zero 3"])
+                         parts=[f"{param[0]} {place} needs --zero 3, and --zero "
+                                "is 2"])
         self.refused(*COMPILE, "--target", "cuda:sm_70", parts=["sm_80"])
         self.refused(*COMPILE, "--target", "host:z80", parts=["x86-64-v3"])
 

@@ -175,7 +175,7 @@ class Train(Case):
                                "25", "--micro-batch", "8", "--quiet",
                                "--prefetch", "1")
         self.assertEqual(result.stdout, "")
-        self.assertIn("warning: --prefetch has no effect", result.stderr)
+        self.assertIn("warning: --prefetch 1 has no effect", result.stderr)
         self.assertIn("warning: the trained weights will not", result.stderr)
         self.assertNotIn("note", result.stderr)
 
@@ -209,7 +209,7 @@ class Train(Case):
         self.assertRegex(before[-1], r" \(--notes has \d more\)$")
         self.assertTrue(any("will not be kept" in line for line in before))
         said = self.succeeds(*options, "--notes").stderr
-        for part in ("will not be kept", "--prefetch has no effect",
+        for part in ("will not be kept", "--prefetch 1 has no effect",
                      "--reduce last has no effect", "the last 2 samples",
                      "no input of the model: more", "one epoch"):
             self.assertEqual(said.count(part), 1, said)

@@ -192,7 +192,7 @@ class TrainingGraph(Gradients):
                 (["w", "m.onnx", "-o", "o", "--micro-batch", "2"],
                  ["--training-graph is of one file"]),
                 (["m.onnx", "-o", "o", "--micro-batch", "2", "--output-value",
-                  "y"], ["--output-value is for --inference"]),
+                  "y"], ["--output-value y needs --inference"]),
                 (["m.onnx", "-o", "o", "--micro-batch", "2", "--lora", "1:w"],
                  ["--lora"])):
             with self.subTest(arguments):

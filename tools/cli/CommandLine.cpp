@@ -15,6 +15,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 
 #include <algorithm>
 #include <chrono>
@@ -59,16 +60,6 @@ std::string emptyOption(const CLI::App &command) {
     }
   }
   return "";
-}
-
-/// Returns whether `compile` takes the option, which decides a plan.
-bool decidesPlans(const std::string &given) {
-  bool found = false;
-  options::Compile compile;
-  eachOption(compile, [&](const OptionRow &row, const auto &) {
-    found |= given == absl::StrCat("--", row.name);
-  });
-  return found;
 }
 
 /// The names of options in DeepSpeed, PyTorch's launcher and others.
@@ -258,7 +249,9 @@ bool CommandLine::reportExtras(const CLI::App &command) const {
       std::string given = extra.substr(0, extra.find('='));
       fail(&command,
            absl::StrCat("unknown option '", given, "'",
-                        !decidesPlans(given) ? suggestion(given, names)
+                        !isOption<options::Compile>(
+                            std::string(absl::StripPrefix(given, "--")))
+                            ? suggestion(given, names)
                         : command.get_name() == "run" ||
                                 command.get_name() == "export"
                             ? "; it is for training: 'zerograph train' takes it"

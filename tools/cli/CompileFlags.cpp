@@ -11,9 +11,8 @@
 #include "runtime/base/Text.h"
 #include "tools/cli/ModelFacts.h"
 #include "tools/cli/Notes.h"
-#include "tools/cli/OffloadFlags.h"
 #include "tools/cli/OptimizerFlags.h"
-#include "tools/cli/PrecisionFlags.h"
+#include "tools/cli/OptionRules.h"
 #include "tools/cli/ScheduleFlags.h"
 
 #include <algorithm>
@@ -52,6 +51,21 @@ void sayNotAsWritten(const std::string &path, const config::Config &config) {
                        does == config::Does::Differently ? "how" : "why"));
     }
   }
+}
+
+/// Returns the option by which a plan keeps something in files, for sure;
+/// empty: none, or only the plan itself tells.
+std::string offloadInFiles(const options::Compile &options) {
+  bool sums = options.offload_gradients != "none" && options.accumulate > 1;
+  // Plain SGD keeps nothing but masters, if sums of gradients are offloaded.
+  bool states = options.optimizer != "sgd" || options.momentum > 0 || sums;
+  bool all = options.offload_ratio == 1; // of them, so some
+  return options.offload_optimizer == "nvme" && states && all
+             ? "--offload-optimizer"
+         : options.offload_param == "nvme" && options.persistence_threshold == 0
+             ? "--offload-param"
+         : options.offload_gradients == "nvme" && sums ? "--offload-gradients"
+                                                       : "";
 }
 
 absl::Status givenTwice(const char *option, const std::string &name) {
@@ -110,45 +124,6 @@ bool CompileFlags::isGiven(const std::string &option) const {
   return found != nullptr && found->count() > 0;
 }
 
-void CompileFlags::sayWithoutEffect() const {
-  for (const char *option : {"--prefetch", "--persistence-threshold"}) {
-    if (isGiven(option) && options.zero_stage < 3) {
-      warn(absl::StrCat(option, " has no effect with --zero ",
-                        options.zero_stage, "; it is for --zero 3"));
-    }
-  }
-  bool library =
-      options.matmul == "library" || options.convolution == "library";
-  if (options.allow_tf32 &&
-      (options.target.rfind("cuda", 0) != 0 || !library)) {
-    warn(absl::StrCat("--allow-tf32 has no effect with --target ",
-                      options.target, " and --matmul ", options.matmul,
-                      "; it is for products and convolutions by cuda's "
-                      "libraries"));
-  }
-}
-
-absl::Status CompileFlags::checkReduce() const {
-  if (options.reduce != "last") {
-    return absl::OkStatus();
-  }
-  if (options.zero_stage > 1) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--reduce last with --zero ", options.zero_stage,
-        ": each rank would keep whole gradients from the first micro-batch to "
-        "the last, which --zero ",
-        options.zero_stage,
-        " is there to avoid; give --reduce each, the default, or --zero 1"));
-  }
-  bool alone = isGiven("--ranks") && options.ranks == 1;
-  if (options.accumulate == 1 || alone) {
-    warn(absl::StrCat("--reduce last has no effect with ",
-                      alone ? "--ranks 1: there is nobody to reduce with"
-                            : "--accumulate 1: there is one reduction a step"));
-  }
-  return absl::OkStatus();
-}
-
 bool CompileFlags::needsFolder() const {
   return !offloadInFiles(options).empty();
 }
@@ -162,44 +137,6 @@ absl::Status CompileFlags::checkFolder(const std::string &folder) const {
       option, " nvme needs --nvme-path DIR, a folder on an NVMe disk")));
 }
 
-absl::Status CompileFlags::checkLoss() {
-  const std::string &kind = options.added_loss;
-  bool classes = kind == "cross_entropy" || kind == "nll";
-  if (!kind.empty() && isGiven("--loss-output")) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--loss ", kind,
-                     " adds a loss, and --loss-output names "
-                     "one that the model has: give one of them"));
-  }
-  const struct {
-    const char *option, *takes;
-    bool fits;
-  } kRows[] = {
-      {"--loss-on", "--loss", !kind.empty()},
-      {"--loss-dims", "--loss", !kind.empty()},
-      {"--labels", "--loss", !kind.empty()},
-      {"--shift-labels", "--loss cross_entropy or nll", classes},
-      {"--ignore-index", "--loss cross_entropy or nll", classes},
-      {"--label-smoothing", "--loss cross_entropy", kind == "cross_entropy"},
-      {"--class-weights", "--loss cross_entropy, nll or bce_with_logits",
-       classes || kind == "bce_with_logits"},
-  };
-  for (const auto &row : kRows) {
-    if (isGiven(row.option) && !row.fits) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          row.option, " is for ", row.takes,
-          kind.empty() ? ", which is not given"
-                       : absl::StrCat("; ", kind, " does not use it")));
-    }
-  }
-  if (!kind.empty() && !classes && options.loss_mean == "tokens") {
-    warn(absl::StrCat("--loss-mean tokens has no effect with --loss ", kind,
-                      ", which counts as many numbers in each micro-batch"));
-    options.loss_mean = "micro-batches";
-  }
-  return absl::OkStatus();
-}
-
 absl::Status CompileFlags::checkLora() const {
   for (const std::string &text : options.lora) {
     options::Lora lora = options::parseLora(text);
@@ -207,10 +144,6 @@ absl::Status CompileFlags::checkLora() const {
       return absl::InvalidArgumentError(
           absl::StrCat("--lora ", text, ": ", lora.error));
     }
-  }
-  if (options.lora.empty() && isGiven("--lora-alpha")) {
-    return absl::InvalidArgumentError(
-        "--lora-alpha is for --lora, which is not given");
   }
   return std::isfinite(options.lora_alpha)
              ? absl::OkStatus()
@@ -228,7 +161,7 @@ CompileFlags::takeConfig(const std::string &path, const config::Known &known) {
 std::map<std::string, std::string> CompileFlags::runSettings() const {
   std::map<std::string, std::string> settings;
   for (const config::Setting &setting : from_file) {
-    if (decidesRun(setting.option)) {
+    if (isOption<options::Train>(setting.option)) {
       settings[setting.option] = setting.value;
     }
   }
@@ -279,19 +212,19 @@ CompileFlags::check(std::optional<uint64_t> steps) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--units ", options.units, ": expected a PATTERN or positive BYTES"));
   }
-  ZG_RETURN_IF_ERROR(checkLoss());
   ZG_RETURN_IF_ERROR(checkLora());
-  ZG_RETURN_IF_ERROR(checkReduce());
-  ZG_RETURN_IF_ERROR(checkOffloadOptions(options));
+  ZG_ASSIGN_OR_RETURN(std::set<std::string> without_effect,
+                      checkRules(command, options));
+  if (without_effect.count("loss-mean") > 0) {
+    options.loss_mean = options::Compile().loss_mean;
+  }
   auto given = [&](const std::string &option) { return isGiven(option); };
   ZG_RETURN_IF_ERROR(checkOptimizerOptions(options, given));
   if (steps && !options.total_steps) {
     options.total_steps = std::max<int64_t>(1, int64_t(*steps));
   }
   ZG_RETURN_IF_ERROR(checkScheduleOptions(options, given));
-  ZG_RETURN_IF_ERROR(checkPrecisionOptions(options, given));
   options.own_precision = !isGiven("--precision");
-  sayWithoutEffect();
   return options;
 }
 

@@ -71,10 +71,7 @@ public:
 private:
   absl::Status withKeys(const absl::Status &status) const;
   absl::StatusOr<CompileOptions> check(std::optional<uint64_t> steps);
-  absl::Status checkReduce() const;
-  absl::Status checkLoss();
   absl::Status checkLora() const;
-  void sayWithoutEffect() const;
 
   CLI::App &command;
   CLI::Option_group *group;

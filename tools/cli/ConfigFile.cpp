@@ -85,7 +85,7 @@ absl::StatusOr<ConfigFile> applyConfig(CLI::App &command,
       file.notes.push_back(
           absl::StrCat(wins, " of the command line wins over ", setting.key));
     }
-    if (decidesRun(setting.option) &&
+    if (isOption<options::Train>(setting.option) &&
         optionNamed(command, setting.option) == nullptr) {
       file.notes.push_back(absl::StrCat(setting.key, " is for the run: train ",
                                         "PLAN --", setting.option, " ",

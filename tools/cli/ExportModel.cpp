@@ -7,6 +7,7 @@
 #include "tools/cli/CompileModel.h"
 #include "tools/cli/ExportFiles.h"
 #include "tools/cli/InputFile.h"
+#include "tools/cli/OptionRules.h"
 #include "tools/cli/TrainedWeights.h"
 #include "tools/compiler/TrainingGraph.h"
 
@@ -19,7 +20,7 @@ namespace zerograph {
 namespace {
 
 struct ExportFlags {
-  explicit ExportFlags(CLI::App &app) : compile(app, kExports) {
+  explicit ExportFlags(CLI::App &app) : command(app), compile(app, kExports) {
     addOptions(app, kExports, given);
     app.add_option("FILES", files,
                    "WEIGHTS.safetensors MODEL.onnx, or, with --training-graph, "
@@ -27,6 +28,7 @@ struct ExportFlags {
         ->required();
   }
 
+  CLI::App &command;
   CompileFlags compile;
   options::Export given;
   std::vector<std::string> files;
@@ -43,10 +45,6 @@ absl::Status checkTaken(const ExportFlags &flags) {
       others.emplace_back(name);
     }
   }
-  if (!flags.given.output_value.empty() && !flags.given.inference) {
-    return absl::InvalidArgumentError(
-        "--output-value is for --inference, which is not given");
-  }
   return others.empty() ? absl::OkStatus()
                         : absl::InvalidArgumentError(absl::StrCat(
                               absl::StrJoin(others, ", "),
@@ -54,16 +52,8 @@ absl::Status checkTaken(const ExportFlags &flags) {
                               " for --training-graph, which is not given"));
 }
 
-absl::Status checkFiles(const ExportFlags &flags) {
-  if (flags.given.training_graph && flags.given.inference) {
-    return absl::InvalidArgumentError(
-        "--training-graph writes gradients, and --inference leaves out the "
-        "loss: give one of them");
-  }
-  if (flags.given.training_graph && !flags.given.names.empty()) {
-    return absl::InvalidArgumentError(
-        "--names is of weights, and --training-graph takes none: leave it out");
-  }
+absl::Status checkFiles(ExportFlags &flags) {
+  ZG_RETURN_IF_ERROR(checkRules(flags.command, flags.given).status());
   if (flags.files.size() != (flags.given.training_graph ? 1 : 2)) {
     return absl::InvalidArgumentError(absl::StrCat(
         flags.given.training_graph

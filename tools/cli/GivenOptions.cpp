@@ -33,15 +33,6 @@ std::map<std::string, std::string> optionsGiven(const CLI::App &command) {
   return given;
 }
 
-absl::Status needsOption(const CLI::App &command, const std::string &name,
-                         const std::string &needed) {
-  std::map<std::string, std::string> given = optionsGiven(command);
-  return given.count(name) == 0 || given.count(needed) != 0
-             ? absl::OkStatus()
-             : absl::InvalidArgumentError(absl::StrCat(
-                   "--", name, " has no effect without --", needed));
-}
-
 std::string giveOption(CLI::App &command, const std::string &name,
                        const std::string &value) {
   CLI::Option *option = optionNamed(command, name);

@@ -3,8 +3,6 @@
 #ifndef ZEROGRAPH_TOOLS_CLI_GIVENOPTIONS_H
 #define ZEROGRAPH_TOOLS_CLI_GIVENOPTIONS_H
 
-#include "runtime/base/Status.h"
-
 #include <CLI/App.hpp>
 
 #include <functional>
@@ -19,11 +17,6 @@ void forEachGiven(const CLI::App &command,
 
 /// Returns the options that were given, with their values, without dashes.
 std::map<std::string, std::string> optionsGiven(const CLI::App &command);
-
-/// Returns an error where an option was given and the one was not that it says
-/// something of. Names are without dashes.
-absl::Status needsOption(const CLI::App &command, const std::string &name,
-                         const std::string &needed);
 
 /// Returns `--lr` for `lr`; null where the command has no such option.
 CLI::Option *optionNamed(CLI::App &command, const std::string &name);

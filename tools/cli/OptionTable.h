@@ -12,11 +12,16 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 
 #include <cmath>
+#include <initializer_list>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
+#include <vector>
 
 namespace zerograph {
 
@@ -35,6 +40,17 @@ struct OptionCheck {
   bool needed = false;
   /// Tells whether several values may follow one name.
   bool several = false;
+  /// Tells whether the texts are those of the row's VALUE.
+  bool choice = false;
+};
+
+/// A rule of one option on others, the last columns of Options.def, where the
+/// kinds and conditions are explained.
+struct OptionRule {
+  bool asks;  ///< for what the condition says; else it must not be so
+  bool warns; ///< where the rule is broken; else that is an error
+  const char *condition;
+  const char *why; ///< "" where the names say it
 };
 
 /// A row of Options.def; its field and default are a member of options::Compile
@@ -44,16 +60,35 @@ struct OptionRow {
   OptionCheck check;
   unsigned commands;
   const char *help;
+  std::vector<OptionRule> rules;
 };
 
-/// Returns whether the option, without dashes, decides a run and no plan.
-inline bool decidesRun(std::string_view option) {
-#define ZG_TRAIN_OPTION(type, field, value, name, ...)                         \
-  if (option == name) {                                                        \
+/// Returns whether Fields, one of the structs of options, has an option of that
+/// name, without dashes.
+template <typename Fields>
+constexpr bool isOption(std::string_view given) {
+#define ZG_OPTION(Struct, type, field, value, name, ...)                       \
+  if (std::is_base_of_v<options::Struct, Fields> && given == name) {           \
     return true;                                                               \
   }
 #include "options/Options.def"
   return false;
+}
+
+/// Returns whether rules name only options that Fields has.
+template <typename Fields>
+constexpr bool areOptions(std::initializer_list<OptionRule> rules) {
+  for (const OptionRule &rule : rules) {
+    for (std::string_view rest = rule.condition; !rest.empty();) {
+      size_t end = rest.find(" or ");
+      std::string_view one = rest.substr(0, end);
+      if (!isOption<Fields>(one.substr(0, one.find(' ')))) {
+        return false;
+      }
+      rest.remove_prefix(end == one.npos ? rest.size() : end + 4);
+    }
+  }
+  return true;
 }
 
 namespace checks {
@@ -61,6 +96,8 @@ namespace checks {
 inline const OptionCheck any, needed{{}, /*needed=*/true};
 inline const OptionCheck files{{}, /*needed=*/true, /*several=*/true};
 inline const OptionCheck moreFiles{{}, false, /*several=*/true};
+/// Takes a name of the row's VALUE, in any case, as it stands there.
+inline const OptionCheck choice{{}, false, false, /*choice=*/true};
 
 template <typename A, typename B>
 OptionCheck range(A low, B high) {
@@ -125,35 +162,35 @@ inline const OptionCheck wholeNumber = text(
     },
     "whole number below 2^64");
 
+constexpr OptionRule needs(const char *condition, const char *why = "") {
+  return {true, false, condition, why};
+}
+constexpr OptionRule noEffectWithout(const char *condition,
+                                     const char *why = "") {
+  return {true, true, condition, why};
+}
+constexpr OptionRule excludes(const char *condition, const char *why = "") {
+  return {false, false, condition, why};
+}
+constexpr OptionRule noEffectWith(const char *condition, const char *why = "") {
+  return {false, true, condition, why};
+}
+
 } // namespace checks
 
-/// Calls visit(row, field) for each option that decides a plan.
-template <typename Visit>
-void eachOption(options::Compile &fields, const Visit &visit) {
+/// Calls visit(row, field) for each option of `fields`, which is or extends
+/// options::Compile, options::Train or options::Export.
+template <typename Fields, typename Visit>
+void eachOption(Fields &fields, const Visit &visit) {
   using namespace checks;
-#define ZG_COMPILE_OPTION(type, field, value, name, placeholder, check,        \
-                          commands, help)                                      \
-  visit(OptionRow{name, placeholder, check, commands, help}, fields.field);
-#include "options/Options.def"
-}
-
-/// Calls it for each option that decides a run.
-template <typename Visit>
-void eachOption(options::Train &fields, const Visit &visit) {
-  using namespace checks;
-#define ZG_TRAIN_OPTION(type, field, value, name, placeholder, check,          \
-                        commands, help)                                        \
-  visit(OptionRow{name, placeholder, check, commands, help}, fields.field);
-#include "options/Options.def"
-}
-
-/// Calls it for each that decides an export alone.
-template <typename Visit>
-void eachOption(options::Export &fields, const Visit &visit) {
-  using namespace checks;
-#define ZG_EXPORT_OPTION(type, field, value, name, placeholder, check,         \
-                         commands, help)                                       \
-  visit(OptionRow{name, placeholder, check, commands, help}, fields.field);
+#define ZG_OPTION(Struct, type, field, value, name, placeholder, check,        \
+                  commands, help, ...)                                         \
+  if constexpr (std::is_base_of_v<options::Struct, Fields>) {                  \
+    static_assert(areOptions<Fields>({__VA_ARGS__}),                           \
+                  "--" name ": a rule names an option that there is not");     \
+    visit(OptionRow{name, placeholder, check, commands, help, {__VA_ARGS__}},  \
+          fields.field);                                                       \
+  }
 #include "options/Options.def"
 }
 
@@ -167,19 +204,25 @@ inline std::string dashed(const OptionRow &row) {
                             name.substr(comma + 1));
 }
 
+/// Returns a value as text: empty where there is none, or a flag is off.
+template <typename T>
+std::string valueText(const T &value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return value ? "on" : "";
+  } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+    return absl::StrJoin(value, " ");
+  } else if constexpr (requires { value.has_value(); }) {
+    return value ? absl::StrCat(*value) : "";
+  } else {
+    return absl::StrCat(value);
+  }
+}
+
 /// Returns a default as text; empty where there is none, or the help says it.
 template <typename T>
 std::string defaultText(const OptionRow &row, const T &value) {
-  if (std::string(row.help).find("default") != std::string::npos) {
-    return "";
-  }
-  if constexpr (std::is_convertible_v<T, std::string>) {
-    return value;
-  } else if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
-    return absl::StrCat(value);
-  } else {
-    return "";
-  }
+  bool said = std::string(row.help).find("default") != std::string::npos;
+  return said ? "" : valueText(value);
 }
 
 /// Declares on `app` the options of `fields` that `command` takes. `fields`
@@ -200,7 +243,10 @@ void addOptions(CLI::App &app, OptionCommands command, Fields &fields) {
     } else {
       CLI::Option *option = app.add_option(dashed(row), field, help);
       option->type_name(row.value)->required(row.check.needed);
-      option->transform(row.check.validator);
+      option->transform(
+          row.check.choice
+              ? checks::oneOf(absl::StrSplit(row.value, '|')).validator
+              : row.check.validator);
       if constexpr (std::is_same_v<T, double> ||
                     std::is_same_v<T, std::optional<double>>) {
         option->check(checks::number.validator);

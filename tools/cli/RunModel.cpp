@@ -9,9 +9,9 @@
 #include "runtime/state/MadeValues.h"
 #include "tools/cli/CommandLine.h"
 #include "tools/cli/CompileModel.h"
-#include "tools/cli/GivenOptions.h"
 #include "tools/cli/InputFile.h"
 #include "tools/cli/Notes.h"
+#include "tools/cli/OptionRules.h"
 #include "tools/cli/TemporaryFolder.h"
 #include "tools/compiler/MixedSamples.h"
 
@@ -104,7 +104,8 @@ absl::Status decideMicroBatch(RunFlags &flags) {
 absl::StatusOr<int> runModel(RunFlags flags) {
   ZG_RETURN_IF_ERROR(needOneProcess());
   ZG_RETURN_IF_ERROR(checkInputFile(flags.compile.model, Input::Model));
-  ZG_RETURN_IF_ERROR(needsOption(flags.command, "names", "load-weights"));
+  ZG_RETURN_IF_ERROR(checkRules(flags.command, flags.compile).status());
+  ZG_RETURN_IF_ERROR(checkRules(flags.command, flags.given).status());
   ZG_RETURN_IF_ERROR(checkDevice(flags.compile));
   ZG_RETURN_IF_ERROR(bindNames(flags.compile));
   ForwardOptions run;

@@ -101,14 +101,10 @@ absl::Status checkScheduleOptions(
         absl::StrCat("--cycle-max-momentum is for --optimizer adam and adamw; ",
                      options.optimizer, " does not use it"));
   }
-  bool cycled = options.cycle_max_momentum > 0;
-  if (isGiven("--cycle-min-momentum") &&
-      (!cycled || options.cycle_min_momentum > options.cycle_max_momentum)) {
+  if (options.cycle_min_momentum > options.cycle_max_momentum) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--cycle-min-momentum ", options.cycle_min_momentum,
-        cycled ? absl::StrCat(" is above --cycle-max-momentum ",
-                              options.cycle_max_momentum)
-               : " needs --cycle-max-momentum, where the beta comes from"));
+        " is above --cycle-max-momentum ", options.cycle_max_momentum));
   }
   ZG_RETURN_IF_ERROR(checkWarmup(options, kind));
   plan::Schedule schedule = scheduleOf(options);

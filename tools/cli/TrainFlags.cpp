@@ -14,6 +14,7 @@
 #include "runtime/state/MadeValues.h"
 #include "tools/cli/GivenOptions.h"
 #include "tools/cli/Notes.h"
+#include "tools/cli/OptionRules.h"
 
 #include <algorithm>
 #include <cmath>
@@ -204,17 +205,10 @@ TrainFlags::TrainFlags(CLI::App &command) : command(command) {
 
 absl::Status TrainFlags::parse() {
   options::copy(given, options);
-  if (given.epochs && command.get_option("--steps")->count() > 0) {
-    return absl::InvalidArgumentError("--steps and --epochs: give one of them");
-  }
-  for (const auto &[name, has] :
-       {std::pair("--every", given.every.has_value()),
-        std::pair("--keep", given.keep.has_value()),
-        std::pair("--resume latest", given.resume == "latest")}) {
-    if (has && given.checkpoint.empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(name, " has no effect without --checkpoint DIR"));
-    }
+  ZG_RETURN_IF_ERROR(checkRules(command, given).status());
+  if (given.resume == "latest" && given.checkpoint.empty()) {
+    return absl::InvalidArgumentError(
+        "--resume latest needs --checkpoint, which is not given");
   }
   for (const auto &[name, file] :
        {std::pair("--save-weights", given.save_weights),
@@ -227,16 +221,7 @@ absl::Status TrainFlags::parse() {
           ".pt, and 'zerograph export' an .onnx"));
     }
   }
-  if (given.convert_precision && given.resume.empty()) {
-    return absl::InvalidArgumentError(
-        "--convert-precision has no effect without --resume");
-  }
-  ZG_RETURN_IF_ERROR(needsOption(command, "names", "load-weights"));
   options.seed_given = command.get_option("--seed")->count() > 0;
-  if (given.eval_every && given.eval_data.empty()) {
-    return absl::InvalidArgumentError(
-        "--eval-every has no effect without --eval-data");
-  }
   if (!given.init_missing.empty()) {
     ZG_ASSIGN_OR_RETURN(options.init_missing,
                         parseInitMissing(given.init_missing));

@@ -103,12 +103,6 @@ absl::StatusOr<Target> openCuda(const CompileOptions &options,
 absl::StatusOr<Target> openHost(const CompileOptions &options,
                                 const std::string &processor,
                                 mlir::MLIRContext *context) {
-  if (options.reduction == "nccl") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--reduction nccl is for --target cuda:..., on which NCCL "
-                     "runs; --target is ",
-                     options.target));
-  }
   std::string error;
   auto target = zg::parseHostTarget(processor, error);
   if (mlir::failed(target)) {
