@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -39,29 +40,33 @@ struct Export {
 #include "options/Options.def"
 };
 
-/// Gives each field of `to` (a pass's options, an interface's) that has the
-/// name of an option that option's value.
-template <typename To>
-void copy(const Compile &from, To &to) {
-#define ZG_COMPILE_OPTION(type, field, ...)                                    \
-  if constexpr (requires { to.field = from.field; }) {                         \
-    to.field = from.field;                                                     \
-  }
-#include "options/Options.def"
-}
-template <typename To>
-void copy(const Train &from, To &to) {
-#define ZG_TRAIN_OPTION(type, field, ...)                                      \
-  if constexpr (requires { to.field = from.field; }) {                         \
-    to.field = from.field;                                                     \
-  }
-#include "options/Options.def"
-}
-template <typename To>
-void copy(const Export &from, To &to) {
-#define ZG_EXPORT_OPTION(type, field, ...)                                     \
-  if constexpr (requires { to.field = from.field; }) {                         \
-    to.field = from.field;                                                     \
+/// Those that are given options by the names of their fields: the column
+/// `takers` of Options.def.
+enum Taker : unsigned {
+  kPasses = 1,    // passes, by the `options` of a Passes.td
+  kImporter = 2,  // frontend::ImportOptions
+  kExporter = 4,  // frontend::ExportOptions
+  kRun = 8,       // TrainOptions
+  kForward = 16,  // ForwardOptions
+  kSchedule = 32, // plan::Schedule
+  kTools = 64,    // nobody: tools, or passes/Pipelines.cpp, read the field
+};
+
+/// Gives a taker its options: each field of `to` that has the name of an option
+/// of `from` gets that option's value. Does not compile where the row of an
+/// option names the taker and `to` has no such field, or the other way round. A
+/// pass has only some of those of `kPasses`; Pipelines.cpp checks all together.
+template <Taker taker, typename From, typename To>
+void copy(const From &from, To &to) {
+#define ZG_OPTION(Struct, type, field, value, name, placeholder, check,        \
+                  commands, takers, ...)                                       \
+  if constexpr (std::is_base_of_v<Struct, From>) {                             \
+    constexpr bool has = requires { to.field = from.field; };                  \
+    static_assert(taker == kPasses || has == (((takers)&taker) != 0),          \
+                  "--" name ": the column takers says otherwise");             \
+    if constexpr (has) {                                                       \
+      to.field = from.field;                                                   \
+    }                                                                          \
   }
 #include "options/Options.def"
 }

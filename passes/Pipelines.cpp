@@ -14,12 +14,35 @@
 #include "llvm/ADT/StringExtras.h"
 
 #include <functional>
+#include <tuple>
 #include <type_traits>
 
 using namespace mlir;
 using namespace mlir::zg;
 
 namespace {
+
+/// Tells whether a pass has the option that `get` gets.
+template <typename Get>
+consteval bool isTaken(Get) {
+  auto anyOf = []<typename... Options>(std::tuple<Options...> *) {
+    return (std::is_invocable_v<Get, Options &> || ...);
+  };
+  using Takers = std::tuple<nn::SumLossOptions, nn::LowerPrecisionOptions,
+                            zero::LayoutOptions, zero::RecomputeOptions,
+                            zero::UpdatesOptions, zero::ClipNormOptions,
+                            zero::FuseStepOptions, zero::PrefetchOptions>;
+  return anyOf(static_cast<Takers *>(nullptr));
+}
+
+using enum zerograph::options::Taker;
+#define ZG_COMPILE_OPTION(type, field, value, name, placeholder, check,        \
+                          commands, takers, ...)                               \
+  static_assert(                                                               \
+      (((takers)&kPasses) != 0) ==                                             \
+          isTaken([](auto &pass) -> decltype(pass.field) { return {}; }),      \
+      "--" name ": the column takers and the options of passes differ");
+#include "options/Options.def"
 
 /// A phase that the user's options decide. Adds its passes, each with the
 /// options that it takes: none is left with its defaults by mistake.
@@ -34,7 +57,7 @@ public:
   add(std::unique_ptr<Pass> (*create)(const Options &),
       const std::type_identity_t<std::function<void(Options &)>> &adjust = {}) {
     Options taken;
-    zerograph::options::copy(options.user, taken);
+    zerograph::options::copy<kPasses>(options.user, taken);
     if (adjust) {
       adjust(taken);
     }

@@ -32,7 +32,7 @@ TEST(Options, AreCopiedByTheNamesOfFields) {
   given.lr = 0.5;
   given.units = "h*";
   Taker taker;
-  options::copy(given, taker);
+  options::copy<options::kPasses>(given, taker);
   EXPECT_EQ(taker.ranks, 3);
   EXPECT_EQ(taker.lr, 0.5);
   EXPECT_EQ(taker.other, 7);

@@ -71,8 +71,8 @@ absl::Status exportWeights(const std::string &weights,
   ZG_ASSIGN_OR_RETURN(WeightSource source,
                       openTrainedWeights(weights, given.names));
   frontend::ExportOptions options;
-  options::copy(compile, options);
-  options::copy(given, options);
+  options::copy<options::kExporter>(compile, options);
+  options::copy<options::kExporter>(given, options);
   ZG_ASSIGN_OR_RETURN(frontend::ExportedModel exported,
                       frontend::exportModel(compile.model, compile.output,
                                             source.weights, options));

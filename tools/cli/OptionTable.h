@@ -184,7 +184,7 @@ template <typename Fields, typename Visit>
 void eachOption(Fields &fields, const Visit &visit) {
   using namespace checks;
 #define ZG_OPTION(Struct, type, field, value, name, placeholder, check,        \
-                  commands, help, ...)                                         \
+                  commands, takers, help, ...)                                 \
   if constexpr (std::is_base_of_v<options::Struct, Fields>) {                  \
     static_assert(areOptions<Fields>({__VA_ARGS__}),                           \
                   "--" name ": a rule names an option that there is not");     \

@@ -109,8 +109,8 @@ absl::StatusOr<int> runModel(RunFlags flags) {
   ZG_RETURN_IF_ERROR(checkDevice(flags.compile));
   ZG_RETURN_IF_ERROR(bindNames(flags.compile));
   ForwardOptions run;
-  options::copy(flags.compile, run);
-  options::copy(flags.given, run);
+  options::copy<options::kForward>(flags.compile, run);
+  options::copy<options::kForward>(flags.given, run);
   if (!flags.given.init_missing.empty()) {
     ZG_ASSIGN_OR_RETURN(run.init_missing,
                         parseInitMissing(flags.given.init_missing));

@@ -204,7 +204,7 @@ TrainFlags::TrainFlags(CLI::App &command) : command(command) {
 }
 
 absl::Status TrainFlags::parse() {
-  options::copy(given, options);
+  options::copy<options::kRun>(given, options);
   ZG_RETURN_IF_ERROR(checkRules(command, given).status());
   if (given.resume == "latest" && given.checkpoint.empty()) {
     return absl::InvalidArgumentError(
@@ -248,7 +248,7 @@ absl::Status TrainFlags::prepare(const MadePlan &made) {
           absl::StrCat("the configuration file's --", option, ": ", refused));
     }
   }
-  options::copy(given, options);
+  options::copy<options::kRun>(given, options);
   options.plan_path = made.path;
   options.model_path = made.model;
   options.say = [this](const std::string &text) {

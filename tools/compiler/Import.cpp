@@ -71,7 +71,7 @@ void takePrecision(const std::string &exported, CompileOptions &options,
 absl::StatusOr<frontend::ImportOptions>
 importOptionsOf(const CompileOptions &options) {
   frontend::ImportOptions import;
-  options::copy(options, import);
+  options::copy<options::kImporter>(options, import);
   import.dims = options.dims;
   import.inputs = options.inputs;
   for (const std::string &text : options.lora) {

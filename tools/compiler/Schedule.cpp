@@ -4,41 +4,37 @@
 
 #include "runtime/plan/schedules/Schedule.h"
 
-#include <string>
-
 namespace zerograph {
 namespace {
 
-/// Sets fields by their names.
-class Fields {
-public:
-  explicit Fields(plan::Schedule &schedule)
-      : schedule(schedule), kind(findSchedule(schedule.kind())) {}
-
-  /// Sets a field, unless schedules of this kind have none of that name.
-  template <typename T>
-  void set(const char *name, const T &value) {
-    const auto *field = schedule.GetDescriptor()->FindFieldByName(name);
-    if (!kind || !field || !kind->uses(name)) {
-      return;
+/// Calls `set` with an option's value, if it has one.
+template <typename T, typename Set>
+void setValue(const T &value, const Set &set) {
+  if constexpr (requires { value.has_value(); }) {
+    if (value) {
+      set(*value);
     }
-    if constexpr (requires { value.has_value(); }) {
-      if (value) {
-        set(name, *value);
-      }
-    } else if constexpr (std::is_same_v<T, int64_t>) {
-      schedule.GetReflection()->SetUInt64(&schedule, field, uint64_t(value));
-    } else if constexpr (std::is_same_v<T, double>) {
-      schedule.GetReflection()->SetDouble(&schedule, field, value);
-    } else if constexpr (std::is_same_v<T, std::string>) {
-      schedule.GetReflection()->SetString(&schedule, field, value);
-    }
+  } else {
+    set(value);
   }
+}
 
-private:
-  plan::Schedule &schedule;
-  const ScheduleKind *kind;
-};
+/// Sets the fields that the kind uses.
+template <typename Schedule>
+void setFields(const options::Compile &options, const ScheduleKind &kind,
+               Schedule &schedule) {
+  using enum options::Taker;
+#define ZG_COMPILE_OPTION(type, field, value, name, placeholder, check,        \
+                          commands, takers, ...)                               \
+  static_assert((((takers)&kSchedule) != 0) == requires { schedule.field(); }, \
+                "--" name ": the column takers says otherwise");               \
+  if constexpr (requires { schedule.field(); }) {                              \
+    if (kind.uses(#field)) {                                                   \
+      setValue(options.field, [&](auto to) { schedule.set_##field(to); });     \
+    }                                                                          \
+  }
+#include "options/Options.def"
+}
 
 } // namespace
 
@@ -51,9 +47,9 @@ plan::Schedule scheduleOf(const options::Compile &given) {
       options.cycle_down_stairs.value_or(options.cycle_up_stairs);
   plan::Schedule schedule;
   schedule.set_kind(options.schedule);
-  Fields fields(schedule);
-#define ZG_COMPILE_OPTION(type, field, ...) fields.set(#field, options.field);
-#include "options/Options.def"
+  if (const ScheduleKind *kind = findSchedule(options.schedule)) {
+    setFields(options, *kind, schedule);
+  }
   return schedule;
 }
 
