@@ -24,6 +24,26 @@ function(zg_library name)
   endif()
 endfunction()
 
+# zg_proto(name FILES...): the messages of .proto files, each included by the path
+# of its file, as "runtime/plan/plan.pb.h".
+function(zg_proto name)
+  foreach(file ${ARGN})
+    file(RELATIVE_PATH source ${PROJECT_SOURCE_DIR}
+         ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+    string(REGEX REPLACE "proto$" "pb" stem
+           ${CMAKE_CURRENT_BINARY_DIR}/${file})
+    add_custom_command(
+      OUTPUT ${stem}.cc ${stem}.h
+      COMMAND protobuf::protoc --proto_path=${PROJECT_SOURCE_DIR}
+              --cpp_out=${PROJECT_BINARY_DIR} ${source}
+      DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${file}
+      WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    list(APPEND generated ${stem}.cc ${stem}.h)
+  endforeach()
+  add_library(${name} STATIC ${generated})
+  target_link_libraries(${name} PUBLIC protobuf::libprotobuf)
+endfunction()
+
 # zg_precompile(owner HEADERS...): the compiler reads these once, for all targets
 # that say PRECOMPILED owner; of most files it is half the work. Name headers of
 # others only: a change of one compiles all targets anew, and the compiler does
