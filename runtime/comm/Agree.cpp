@@ -2,6 +2,9 @@
 
 #include "runtime/comm/ControlPlane.h"
 
+#include "runtime/comm/ParseMessage.h"
+#include "runtime/comm/settings.pb.h"
+
 #include "absl/strings/str_join.h"
 
 #include <algorithm>
@@ -10,32 +13,6 @@
 using namespace zerograph;
 
 namespace {
-
-/// Writes pairs as one text: each part comes after its length.
-std::string pack(const std::map<std::string, std::string> &values) {
-  std::string text;
-  for (const auto &[name, value] : values) {
-    absl::StrAppend(&text, name.size(), " ", name, value.size(), " ", value);
-  }
-  return text;
-}
-
-std::map<std::string, std::string> unpack(const std::string &text) {
-  std::map<std::string, std::string> values;
-  size_t at = 0;
-  auto next = [&] {
-    size_t size = std::strtoull(text.c_str() + at, nullptr, 10);
-    at = std::min(text.size(), text.find(' ', at)) + 1;
-    std::string part = at < text.size() ? text.substr(at, size) : "";
-    at += size;
-    return part;
-  };
-  while (at < text.size()) {
-    std::string name = next();
-    values[name] = next();
-  }
-  return values;
-}
 
 absl::Status quiet() { return absl::CancelledError("rank 0 says why"); }
 
@@ -72,12 +49,23 @@ absl::Status zerograph::agree(ControlPlane &control, const std::string &what,
 absl::Status
 zerograph::compareSettings(ControlPlane &control,
                            const std::map<std::string, std::string> &values) {
-  ZG_ASSIGN_OR_RETURN(std::vector<std::string> texts,
-                      control.exchange("comparing options", pack(values)));
-  std::map<std::string, std::string> expected = unpack(texts[0]);
+  comm::Settings own;
+  own.mutable_values()->insert(values.begin(), values.end());
+  ZG_ASSIGN_OR_RETURN(
+      std::vector<std::string> texts,
+      control.exchange("comparing options", own.SerializeAsString()));
+  std::vector<std::map<std::string, std::string>> all;
+  for (const std::string &text : texts) {
+    ZG_ASSIGN_OR_RETURN(auto settings, parseMessage<comm::Settings>(text));
+    std::map<std::string, std::string> &found = all.emplace_back();
+    for (const auto &[name, value] : settings.values()) {
+      found[name] = value;
+    }
+  }
+  const std::map<std::string, std::string> &expected = all[0];
   std::vector<std::string> problems;
-  for (size_t rank = 1; rank < texts.size(); ++rank) {
-    std::map<std::string, std::string> found = unpack(texts[rank]);
+  for (size_t rank = 1; rank < all.size(); ++rank) {
+    const std::map<std::string, std::string> &found = all[rank];
     std::map<std::string, std::string> names = expected;
     names.insert(found.begin(), found.end());
     for (const auto &[name, ignored] : names) {
