@@ -3,10 +3,11 @@
 #include "tools/cli/Processes.h"
 
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
+#include "runtime/comm/ParseMessage.h"
 #include "runtime/exec/StopSignal.h"
 #include "runtime/plan/Mesh.h"
 #include "tools/cli/GivenOptions.h"
+#include "tools/cli/handed_plan.pb.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -27,19 +28,6 @@ constexpr std::chrono::milliseconds kLastWords(1500);
 /// Returns the path of a compiled model's weights, as tools/compiler names it.
 std::string weightsBeside(const std::string &plan_path) {
   return plan_path + ".weights.safetensors";
-}
-
-/// Stands between texts: no option and no value has one.
-const std::string kBetween(1, '\0');
-
-/// Reads names and values in turn.
-std::map<std::string, std::string> parseSettings(const std::string &text) {
-  std::map<std::string, std::string> settings;
-  std::vector<std::string> parts = absl::StrSplit(text, kBetween);
-  for (size_t i = 0; i + 1 < parts.size(); i += 2) {
-    settings[parts[i]] = parts[i + 1];
-  }
-  return settings;
 }
 
 } // namespace
@@ -109,57 +97,52 @@ unsigned Processes::threads() const {
   return std::max(1u, std::thread::hardware_concurrency() / peers().sharing());
 }
 
-absl::Status Processes::give(MadePlan &made) {
-  ZG_ASSIGN_OR_RETURN(std::string bytes, serializePlan(made.plan.plan));
-  ZG_RETURN_IF_ERROR(
-      control().broadcast("handing out the plan", bytes).status());
-  // The plan is read from the same bytes as the others have, and so has the
-  // same hash.
-  ZG_ASSIGN_OR_RETURN(made.plan, parsePlan(bytes));
-  std::string settings =
-      absl::StrJoin(made.settings, kBetween, absl::PairFormatter(kBetween));
-  for (const std::string &text : {settings, made.path, made.model}) {
-    ZG_RETURN_IF_ERROR(
-        control().broadcast("handing out the plan", text).status());
+absl::Status Processes::handOut(MadePlan &made) {
+  cli::HandedPlan handed;
+  if (control().rank() == 0) {
+    ZG_ASSIGN_OR_RETURN(*handed.mutable_plan(), serializePlan(made.plan.plan));
+    handed.set_path(made.path);
+    handed.set_model(made.model);
+    handed.mutable_settings()->insert(made.settings.begin(),
+                                      made.settings.end());
   }
-  if (made.model.empty()) {
-    return absl::OkStatus();
+  ZG_ASSIGN_OR_RETURN(
+      std::string text,
+      control().broadcast("handing out the plan", handed.SerializeAsString()));
+  ZG_ASSIGN_OR_RETURN(handed, parseMessage<cli::HandedPlan>(text));
+  // Rank 0 too reads the plan from these bytes, and so has the same hash.
+  ZG_ASSIGN_OR_RETURN(made.plan, parsePlan(handed.plan()));
+  made.path = handed.path();
+  made.model = handed.model();
+  for (const auto &[name, value] : handed.settings()) {
+    made.settings[name] = value;
   }
-  std::ostringstream weights;
-  if (std::ifstream file(weightsBeside(made.path), std::ios::binary); file) {
-    weights << file.rdbuf();
-  }
-  return control().broadcast("handing out weights", weights.str()).status();
+  // The path of a plan that was there before is the same: that was compared.
+  return made.model.empty() ? absl::OkStatus() : handOutWeights(made);
 }
 
-absl::StatusOr<MadePlan> Processes::take() {
-  MadePlan made;
-  ZG_ASSIGN_OR_RETURN(std::string bytes,
-                      control().broadcast("handing out the plan", ""));
-  ZG_ASSIGN_OR_RETURN(made.plan, parsePlan(bytes));
-  ZG_ASSIGN_OR_RETURN(std::string settings,
-                      control().broadcast("handing out the plan", ""));
-  made.settings = parseSettings(settings);
-  ZG_ASSIGN_OR_RETURN(made.path,
-                      control().broadcast("handing out the plan", ""));
-  ZG_ASSIGN_OR_RETURN(made.model,
-                      control().broadcast("handing out the plan", ""));
-  if (made.model.empty()) {
-    return made; // its path is the same: that was compared
-  }
-  ZG_ASSIGN_OR_RETURN(std::string weights,
-                      control().broadcast("handing out weights", ""));
-  ZG_ASSIGN_OR_RETURN(made.folder, TemporaryFolder::make());
-  made.path = made.folder->path() + "/plan";
-  if (!weights.empty()) {
-    std::ofstream file(weightsBeside(made.path), std::ios::binary);
-    file << weights;
-    if (!file.flush()) {
-      return absl::UnavailableError(
-          absl::StrCat("cannot write ", weightsBeside(made.path)));
+absl::Status Processes::handOutWeights(MadePlan &made) {
+  std::ostringstream own;
+  if (control().rank() == 0) {
+    if (std::ifstream file(weightsBeside(made.path), std::ios::binary); file) {
+      own << file.rdbuf();
     }
   }
-  return made;
+  ZG_ASSIGN_OR_RETURN(std::string weights,
+                      control().broadcast("handing out weights", own.str()));
+  if (control().rank() == 0) {
+    return absl::OkStatus();
+  }
+  ZG_ASSIGN_OR_RETURN(made.folder, TemporaryFolder::make());
+  made.path = made.folder->path() + "/plan";
+  if (weights.empty()) {
+    return absl::OkStatus();
+  }
+  std::ofstream file(weightsBeside(made.path), std::ios::binary);
+  file << weights;
+  return file.flush() ? absl::OkStatus()
+                      : absl::UnavailableError(absl::StrCat(
+                            "cannot write ", weightsBeside(made.path)));
 }
 
 /// Does rank 0's part of `share`.
@@ -186,14 +169,7 @@ absl::StatusOr<MadePlan> Processes::share(const PlanSource &source) {
     control().setBusy(false);
   }
   ZG_RETURN_IF_ERROR(agree(control(), "making the plan", made.status()));
-  absl::Status status;
-  if (control().rank() == 0) {
-    status = give(*made);
-  } else {
-    made = take();
-    status = made.status();
-  }
-  ZG_RETURN_IF_ERROR(agree(control(), "handing out the plan", status));
+  ZG_RETURN_IF_ERROR(agree(control(), "handing out the plan", handOut(*made)));
   return made;
 }
 

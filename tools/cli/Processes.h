@@ -80,8 +80,9 @@ private:
   explicit Processes(Launch launch) : launch(std::move(launch)) {}
   absl::StatusOr<MadePlan> make(const PlanSource &source);
   absl::Status finish();
-  absl::Status give(MadePlan &made);
-  absl::StatusOr<MadePlan> take();
+  /// Fill in `made` on the ranks after 0, which has it.
+  absl::Status handOut(MadePlan &made);
+  absl::Status handOutWeights(MadePlan &made);
 
   Launch launch;
   // Either of the two is there, until the end.
