@@ -167,9 +167,6 @@ static std::string machineForNccl() {
 /// registered and a large exchange follows small ones (its issue 2389); ours
 /// do.
 absl::Status NcclComm::decideRegistration() {
-  if (control.inOneProcess()) {
-    return absl::OkStatus();
-  }
   ZG_ASSIGN_OR_RETURN(
       std::vector<std::string> machines,
       control.exchange("finding the machines of the ranks", machineForNccl()));
