@@ -1,4 +1,4 @@
-//===- GatherWeights.h - weights of all processes into one file -----------===//
+//===- GatherWeights.h - weights of all ranks where they are wanted -------===//
 
 #ifndef ZEROGRAPH_RUNTIME_EXEC_GATHERWEIGHTS_H
 #define ZEROGRAPH_RUNTIME_EXEC_GATHERWEIGHTS_H
@@ -8,20 +8,21 @@
 
 namespace zerograph {
 
-/// Gives what ranks that share no files own to rank 0, which writes all of it;
-/// every rank calls it. Of the sinks, only rank 0's is called. It takes memory
-/// for a message of a MiB a rank.
+/// The processes whose sinks are given what ranks own.
+enum class Receivers {
+  Rank0, // that of rank 0
+  All,
+};
+
+/// Gives what all ranks own to the `sink` of each receiver; every rank calls
+/// it. Ranks of one process share what their sinks write to, and each gives
+/// only what it owns to its own. Between processes it takes memory for a
+/// message of a MiB a rank. Where it returns to a receiver, all is given.
 absl::Status gatherWeights(ControlPlane &control, const std::string &what,
-                           const WeightSink &sink, const plan::Plan &plan,
+                           Receivers receivers, const WeightSink &sink,
+                           const plan::Plan &plan,
                            const WeightFileOptions &options,
                            const RankMemory &memory);
-
-/// Gives every rank's part to every rank's `sink`; every rank calls it, and the
-/// ranks are processes. It takes memory for a message of a MiB a rank.
-absl::Status shareWeights(ControlPlane &control, const std::string &what,
-                          const WeightSink &sink, const plan::Plan &plan,
-                          const WeightFileOptions &options,
-                          const RankMemory &memory);
 
 } // namespace zerograph
 

@@ -275,20 +275,14 @@ void RankRun::saySkipped() const {
 }
 
 absl::Status RankRun::collectAdapters() {
-  constexpr char kWhat[] = "collecting adapters";
   WeightSink sink = [&](const std::string &name, uint64_t offset,
                         uint64_t bytes, const void *data) {
     return session.merged->write(name, offset, bytes, data);
   };
   WeightFileOptions options;
   options.adapters_only = true;
-  if (!control.inOneProcess()) {
-    return shareWeights(control, kWhat, sink, session.plan(), options,
-                        trainer->memory());
-  }
-  ZG_RETURN_IF_ERROR(
-      writeWeights(sink, session.plan(), options, trainer->memory()));
-  return control.barrier(kWhat);
+  return gatherWeights(control, "collecting adapters", Receivers::All, sink,
+                       session.plan(), options, trainer->memory());
 }
 
 /// Notes that the run ends with this step because it was asked to.

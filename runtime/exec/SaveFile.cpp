@@ -62,10 +62,8 @@ private:
       }
       return absl::OkStatus();
     };
-    ZG_RETURN_IF_ERROR(control.inOneProcess()
-                           ? writeWeights(sink, plan, request.options, memory)
-                           : gatherWeights(control, request.what, sink, plan,
-                                           request.options, memory));
+    ZG_RETURN_IF_ERROR(gatherWeights(control, request.what, Receivers::Rank0,
+                                     sink, plan, request.options, memory));
     ZG_ASSIGN_OR_RETURN(
         std::vector<std::string> failures,
         control.exchange(request.what, std::string(status.message())));
