@@ -70,8 +70,10 @@ absl::Status createOutputs(Session &session) {
   if (!options.tensorboard.empty()) {
     ZG_ASSIGN_OR_RETURN(session.events, EventFile::open(options.tensorboard));
   }
-  ZG_ASSIGN_OR_RETURN(session.log,
-                      TrainLog::open(options.log, session.firstStep()));
+  if (!options.log.empty()) {
+    ZG_ASSIGN_OR_RETURN(session.log,
+                        TrainLog::open(options.log, session.firstStep()));
+  }
   return openCheckpoints(session);
 }
 

@@ -52,8 +52,8 @@ struct Session {
   /// The values to be added to the weights that are saved; or null. After the
   /// last step each rank writes its part.
   std::unique_ptr<AdapterValues> merged;
-  /// The log. It is null unless first(), and once it cannot be written any
-  /// more, like `events`.
+  /// The log. It is null without one, unless first(), and once it cannot be
+  /// written any more, like `events`.
   std::unique_ptr<TrainLog> log;
   std::unique_ptr<Progress> progress; // or null
   std::unique_ptr<EventFile> events;  // or null

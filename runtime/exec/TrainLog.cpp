@@ -68,16 +68,14 @@ TrainLog::open(const std::string &path, uint64_t first_step) {
   std::unique_ptr<TrainLog> log(new TrainLog);
   log->path = path;
   log->first_step = first_step;
-  if (!path.empty()) {
-    ZG_RETURN_IF_ERROR(checkParentFolder(path));
-    log->created = access(path.c_str(), F_OK) != 0;
-    log->file = std::fopen(path.c_str(), "ae");
-    if (!log->file) {
-      return absl::UnavailableError(
-          absl::StrCat(path, ": cannot create: ", std::strerror(errno)));
-    }
-    ZG_RETURN_IF_ERROR(log->findKept());
+  ZG_RETURN_IF_ERROR(checkParentFolder(path));
+  log->created = access(path.c_str(), F_OK) != 0;
+  log->file = std::fopen(path.c_str(), "ae");
+  if (!log->file) {
+    return absl::UnavailableError(
+        absl::StrCat(path, ": cannot create: ", std::strerror(errno)));
   }
+  ZG_RETURN_IF_ERROR(log->findKept());
   return log;
 }
 
@@ -119,7 +117,7 @@ TrainLog::~TrainLog() {
 }
 
 absl::Status TrainLog::start() {
-  if (!file || started) {
+  if (started) {
     return absl::OkStatus();
   }
   started = true;
@@ -135,9 +133,6 @@ absl::Status TrainLog::start() {
 }
 
 absl::Status TrainLog::add(const StepRecord &record) {
-  if (!file) {
-    return absl::OkStatus();
-  }
   ZG_RETURN_IF_ERROR(start());
   std::string line = toJson(record) + "\n";
   if (std::fwrite(line.data(), 1, line.size(), file) != line.size() ||

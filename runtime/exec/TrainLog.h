@@ -48,7 +48,7 @@ std::vector<NamedNumber> numbersOf(const StepRecord &record);
 /// of steps before its first one.
 class TrainLog {
 public:
-  /// Opens the file; makes none for an empty path.
+  /// Opens the file, or makes it.
   static absl::StatusOr<std::unique_ptr<TrainLog>>
   open(const std::string &path, uint64_t first_step = 0);
   ~TrainLog();
