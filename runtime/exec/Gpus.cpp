@@ -61,7 +61,7 @@ absl::StatusOr<unsigned> zerograph::gpuOfProcess(const plan::Plan &plan,
 
 absl::StatusOr<std::optional<GpuMemory>>
 zerograph::gpuMemory(const Machine &machine, const plan::Plan &plan,
-                     unsigned ranks) {
+                     unsigned ranks, std::optional<uint64_t> open) {
   ZG_ASSIGN_OR_RETURN(std::optional<uint64_t> all,
                       machine.driver->memoryInUse());
   if (!all || !machine.in_use_before || !machine.in_use_loaded) {
@@ -74,20 +74,13 @@ zerograph::gpuMemory(const Machine &machine, const plan::Plan &plan,
     return to - std::min(from, to);
   };
   memory.code = grown(*machine.in_use_before, *machine.in_use_loaded);
-  memory.nccl = grown(*machine.in_use_loaded,
-                      machine.in_use_open.value_or(*machine.in_use_loaded));
+  memory.nccl =
+      grown(*machine.in_use_loaded, open.value_or(*machine.in_use_loaded));
   memory.all = *all;
   for (const plan::Arena &arena : plan.arenas()) {
     memory.arenas += arena.space() == plan::DEVICE ? arena.bytes() * ranks : 0;
   }
   return memory;
-}
-
-absl::Status zerograph::openCollectives(Machine &machine,
-                                        Collectives &collectives) {
-  ZG_RETURN_IF_ERROR(collectives.open());
-  ZG_ASSIGN_OR_RETURN(machine.in_use_open, machine.driver->memoryInUse());
-  return absl::OkStatus();
 }
 
 namespace {
@@ -107,7 +100,7 @@ const char *graphsOf(const Session &session) {
 
 } // namespace
 
-absl::Status zerograph::sayWhere(const Session &session,
+absl::Status zerograph::sayWhere(const Session &session, const Machine &machine,
                                  const Neighbours &neighbours) {
   unsigned ranks = worldOf(session.plan());
   bool on_gpus = isForGpus(session.plan());
@@ -122,13 +115,13 @@ absl::Status zerograph::sayWhere(const Session &session,
     absl::StrAppend(&parts[0], " on ", neighbours.machines, " machines");
   }
   if (on_gpus) {
-    ZG_ASSIGN_OR_RETURN(std::string model, session.machine.driver->model());
+    ZG_ASSIGN_OR_RETURN(std::string model, machine.driver->model());
     const char *many = neighbours.on_device > 1 ? "one GPU for " : "a GPU each";
     parts.push_back(absl::StrCat(
         ranks == 1 ? "a GPU" : many,
         neighbours.on_device > 1 ? absl::StrCat(neighbours.on_device) : "",
         ": ", model));
-    if (ranks > 1 && (session.processes > 1 || neighbours.on_device == 1)) {
+    if (ranks > 1 && neighbours.on_device == 1) {
       ZG_ASSIGN_OR_RETURN(const NcclApi *nccl, ncclApi());
       ZG_ASSIGN_OR_RETURN(std::string version, ncclVersion(*nccl));
       parts.push_back(absl::StrCat("NCCL ", version));

@@ -4,6 +4,7 @@
 #define ZEROGRAPH_RUNTIME_EXEC_GPUS_H
 
 #include "runtime/comm/nccl/NcclCollectives.h"
+#include "runtime/exec/Machine.h"
 #include "runtime/exec/Session.h"
 
 namespace zerograph {
@@ -26,16 +27,15 @@ absl::StatusOr<unsigned> gpuOfProcess(const plan::Plan &plan,
                                       ControlPlane &control);
 
 /// Returns the memory of the machine's GPU, on which `ranks` ranks still have
-/// their arenas; nothing for the processor.
+/// their arenas; nothing for the processor. `open` bytes were in use when what
+/// ranks exchange by was open.
 absl::StatusOr<std::optional<GpuMemory>>
-gpuMemory(const Machine &machine, const plan::Plan &plan, unsigned ranks);
-
-/// Opens the means by which a rank on `machine` exchanges, together with the
-/// other ranks.
-absl::Status openCollectives(Machine &machine, Collectives &collectives);
+gpuMemory(const Machine &machine, const plan::Plan &plan, unsigned ranks,
+          std::optional<uint64_t> open);
 
 /// Says on what the ranks run, where that is GPUs or several machines.
-absl::Status sayWhere(const Session &session, const Neighbours &neighbours);
+absl::Status sayWhere(const Session &session, const Machine &machine,
+                      const Neighbours &neighbours);
 
 /// Returns the session's options for how ranks exchange.
 NcclOptions ncclOptions(const Session &session);

@@ -57,19 +57,21 @@ Machine::createDevices(const DeviceOptions &options) const {
 
 absl::StatusOr<Neighbours> Machine::neighbours(ControlPlane &control) const {
   ZG_ASSIGN_OR_RETURN(std::string device, driver->accelerator());
-  std::string own = machineName();
+  std::string here = machineName(), own = absl::StrCat(here, " ", device, "\n");
   ZG_ASSIGN_OR_RETURN(
       std::vector<std::string> texts,
-      control.exchange("finding neighbours", absl::StrCat(own, " ", device)));
+      control.exchange("finding neighbours", own + describeThisProcess()));
   Neighbours found{0, 0, 0};
   std::set<std::string> machines;
   for (const std::string &text : texts) {
     std::string machine = text.substr(0, text.find(' '));
     machines.insert(machine);
-    found.on_machine += machine == own;
-    found.on_device += text == texts[control.rank()];
+    found.on_machine += machine == here;
+    found.on_device += text.substr(0, text.find('\n') + 1) == own;
   }
   found.machines = unsigned(machines.size());
+  auto self = texts.begin() + control.rank();
+  found.first_here = std::find(texts.begin(), self, *self) == self;
   return found;
 }
 

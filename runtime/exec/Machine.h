@@ -12,6 +12,8 @@ namespace zerograph {
 /// itself included; and the machines that have ranks.
 struct Neighbours {
   unsigned on_device = 1, on_machine = 1, machines = 1;
+  /// Tells whether this rank is the first of its process on its device.
+  bool first_here = true;
 };
 
 /// A device of a rank, with what it has opened of the plan, which outlives it.
@@ -35,8 +37,6 @@ struct Machine {
   /// The bytes of the accelerator that were in use when it was opened, and when
   /// the plan's kernels and libraries were; nothing for the processor.
   std::optional<uint64_t> in_use_before, in_use_loaded;
-  /// The bytes in use when what ranks exchange by was opened.
-  std::optional<uint64_t> in_use_open;
 
   /// Verifies the plan, checks that this machine can run it, and opens it.
   /// `number` says on which of several accelerators.
@@ -51,8 +51,7 @@ struct Machine {
   /// Creates a rank's own devices.
   absl::StatusOr<RankDevices> createDevices(const DeviceOptions &options) const;
 
-  /// Returns the neighbours of a rank. Ranks are processes, all of which call
-  /// it.
+  /// Returns the neighbours of a rank. All ranks call it.
   absl::StatusOr<Neighbours> neighbours(ControlPlane &control) const;
   /// Refuses arenas that there is no memory for, and streams that the device
   /// has no queues for, those of neighbours too. `besides` is what each rank

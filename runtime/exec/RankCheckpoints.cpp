@@ -38,9 +38,8 @@ absl::Status RankCheckpoints::wait() {
   bool first = control.rank() == 0;
   absl::Status status = whileBusy([&] { return writer->wait(given_up); });
   if (status.ok() && first && saved) {
-    CheckpointTimes &times = session.result.checkpoints;
-    times.last = session.checkpoints->published(*saved);
-    times.wrote_ms.push_back(writer->lastMilliseconds());
+    checkpoint_times.last = session.checkpoints->published(*saved);
+    checkpoint_times.wrote_ms.push_back(writer->lastMilliseconds());
   }
   saved.reset();
   return status;
@@ -76,20 +75,20 @@ absl::Status RankCheckpoints::afterStep(const Trainer &trainer, bool last) {
   ZG_RETURN_IF_ERROR(whileBusy([&] { return writer->save(run, given_up); }));
   saved = position.steps;
   if (first) {
-    session.result.checkpoints.stood_ms.push_back(
+    checkpoint_times.stood_ms.push_back(
         std::chrono::duration<double, std::milli>(Clock::now() - begin)
             .count());
   }
   return absl::OkStatus();
 }
 
-absl::Status RankCheckpoints::finish(RankResult &result) {
+absl::Status RankCheckpoints::finish(exec::RankReport &report) {
   if (!writer) {
     return absl::OkStatus();
   }
   ZG_RETURN_IF_ERROR(wait());
-  result.checkpoint_bytes = ownedBytes(session.plan(), control.rank());
-  result.checkpoint_copied = writer->copied();
+  report.set_checkpoint_bytes(ownedBytes(session.plan(), control.rank()));
+  report.set_checkpoint_copied(writer->copied());
   // No rank ends while others may still need it to.
   return control.barrier("writing the last checkpoint");
 }

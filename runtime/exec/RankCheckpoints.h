@@ -4,6 +4,7 @@
 #define ZEROGRAPH_RUNTIME_EXEC_RANKCHECKPOINTS_H
 
 #include "runtime/checkpoint/Writer.h"
+#include "runtime/exec/RankReport.h"
 #include "runtime/exec/Session.h"
 #include "runtime/exec/Trainer.h"
 
@@ -29,7 +30,10 @@ public:
   absl::Status afterStep(const Trainer &trainer, bool last);
 
   /// Waits, at the end of the run, until the last one is published.
-  absl::Status finish(RankResult &result);
+  absl::Status finish(exec::RankReport &report);
+
+  /// Returns rank 0's times.
+  const CheckpointTimes &times() const { return checkpoint_times; }
 
 private:
   absl::Status whileBusy(absl::FunctionRef<absl::Status()> what);
@@ -40,6 +44,7 @@ private:
   ControlPlane &control;
   std::unique_ptr<CheckpointWriter> writer; // or null
   std::optional<uint64_t> saved;            // steps of the last one
+  CheckpointTimes checkpoint_times;
   bool said_waiting = false;
   /// Returns whether another rank has failed.
   std::function<absl::Status()> given_up = [this] { return control.failure(); };

@@ -2,8 +2,11 @@
 
 #include "runtime/exec/RankRun.h"
 
+#include "runtime/comm/ParseMessage.h"
 #include "runtime/exec/GatherWeights.h"
+#include "runtime/exec/Gpus.h"
 #include "runtime/exec/NonfiniteSearch.h"
+#include "runtime/exec/ResumeRun.h"
 #include "runtime/plan/Memory.h"
 
 #include <chrono>
@@ -22,51 +25,102 @@ double millisecondsSince(Clock::time_point begin) {
 
 } // namespace
 
-absl::Status RankRun::run() {
-  absl::Status status = prepare();
-  if (status.ok()) {
-    status = trainSteps();
+absl::StatusOr<TrainResult> RankRun::run() {
+  // The data may be another file of the same name on another host.
+  ZG_RETURN_IF_ERROR(compareSettings(control, session.found()));
+  ZG_RETURN_IF_ERROR(joinCheckpoints(session, control));
+  if (absl::Status met = meet(); !met.ok()) {
+    abort(met);
+    return met;
   }
-  if (status.ok()) {
-    status = lookAtWeights();
+  // One rank answers for those of a process that share a device.
+  ZG_RETURN_IF_ERROR(agree(
+      control, "looking for memory",
+      neighbours.first_here ? machine.checkRoom(session.plan(), neighbours,
+                                                checkpointCopy(session, rank()))
+                            : absl::OkStatus()));
+  absl::Status trained = trainAndSave();
+  absl::StatusOr<TrainResult> all = trained.ok() ? collectResults() : trained;
+  if (!all.ok()) {
+    abort(all.status());
   }
-  if (status.ok() && session.merged) {
-    status = collectAdapters();
+  return all;
+}
+
+absl::Status RankRun::meet() {
+  ZG_RETURN_IF_ERROR(collectives.open());
+  ZG_ASSIGN_OR_RETURN(in_use_open, machine.driver->memoryInUse());
+  ZG_ASSIGN_OR_RETURN(neighbours, machine.neighbours(control));
+  return absl::OkStatus();
+}
+
+absl::Status RankRun::trainAndSave() {
+  ZG_RETURN_IF_ERROR(sayWhere(session, machine, neighbours));
+  ZG_RETURN_IF_ERROR(prepare());
+  ZG_RETURN_IF_ERROR(trainSteps());
+  ZG_RETURN_IF_ERROR(lookAtWeights());
+  if (session.merged) {
+    ZG_RETURN_IF_ERROR(collectAdapters());
   }
-  if (status.ok()) {
-    status = writeFile({"saving weights", session.options.save_weights,
-                        session.weightOptions()},
-                       session.weights);
+  for (SavedFile &file : session.saved) {
+    ZG_RETURN_IF_ERROR(writeFile(file.request, file.writer));
   }
-  if (status.ok()) {
-    status = writeFile({"saving adapters", session.options.save_adapters,
-                        Session::adapterOptions()},
-                       session.adapters);
-  }
-  if (status.ok()) {
-    status = writeFile({"dumping optimizer states", session.options.dump_states,
-                        Session::stateOptions()},
-                       session.states);
-  }
-  if (status.ok()) {
-    status = checkpoints.finish(rank_result);
-  }
-  if (status.ok()) {
-    status = trainer->close();
-  }
-  if (!status.ok()) {
-    abort(status);
-    return status;
-  }
+  ZG_RETURN_IF_ERROR(checkpoints.finish(report));
+  ZG_RETURN_IF_ERROR(trainer->close());
+  return lookAtArenas();
+}
+
+absl::Status RankRun::lookAtArenas() {
+  uint64_t bytes = 0;
   for (const auto &arena : trainer->arenas()) {
-    rank_result.arena_bytes += arena->bytes();
+    bytes += arena->bytes();
     // The elements of the highest slice are no wider than its end allows.
-    uint64_t peak = peakOf(session.plan(), int(rank_result.touched.size()));
+    uint64_t peak = peakOf(session.plan(), report.touched_size());
     uint64_t granule = peak % 4 == 0 ? 4 : peak % 2 == 0 ? 2 : 1;
     ZG_ASSIGN_OR_RETURN(uint64_t end, arena->touchedEnd(granule));
-    rank_result.touched.push_back(end);
+    report.add_touched(end);
   }
+  report.set_arena_bytes(bytes);
   return absl::OkStatus();
+}
+
+absl::StatusOr<TrainResult> RankRun::collectResults() {
+  if (session.signal && !control.inOneProcess()) {
+    // One that dies now keeps the others waiting for it at the end.
+    session.signal->keep();
+  }
+  report.set_stop_signal(session.signal ? session.signal->number() : 0);
+  report.set_resident_bytes(peakResidentBytes());
+  if (!session.options.trace.empty()) {
+    add(trainer->times(), report);
+  }
+  ZG_ASSIGN_OR_RETURN(
+      std::vector<std::string> texts,
+      control.collect("collecting results", report.SerializeAsString()));
+  if (rank() != 0) {
+    return TrainResult();
+  }
+  std::vector<exec::RankReport> reports;
+  for (const std::string &text : texts) {
+    ZG_ASSIGN_OR_RETURN(auto told, parseMessage<exec::RankReport>(text));
+    if (result.stopped && result.stop_signal == 0) {
+      result.stop_signal = told.stop_signal();
+    }
+    result.peak_rss_bytes =
+        std::max(result.peak_rss_bytes, told.resident_bytes());
+    result.ranks.push_back(resultOf(told));
+    reports.push_back(std::move(told));
+  }
+  if (!result.losses.empty()) {
+    session.writeTrace(timesByOneClock(reports));
+  }
+  result.steps = session.steps;
+  result.first_step = session.firstStep();
+  result.eval_rounds = session.evaluation ? session.evaluation->rounds() : 0;
+  result.checkpoints = checkpoints.times();
+  ZG_ASSIGN_OR_RETURN(result.gpu, gpuMemory(machine, session.plan(),
+                                            neighbours.on_device, in_use_open));
+  return std::move(result);
 }
 
 void RankRun::abort(const absl::Status &status) {
@@ -91,8 +145,7 @@ absl::Status RankRun::prepare() {
   options.learning_rate = session.options.learning_rate;
   options.seed = session.options.seed;
   options.threads = session.options.threads;
-  // Ranks are all in one process, or each is one.
-  options.ranks_here = session.processes == 1 ? worldOf(session.plan()) : 1;
+  options.ranks_here = session.ranksHere();
   options.processes_here = session.options.processes_here;
   options.graphs = session.options.graphs;
   options.files.folder = session.options.nvme_path;
@@ -105,9 +158,9 @@ absl::Status RankRun::prepare() {
   options.collectives = &collectives;
   options.control = &control;
   ZG_ASSIGN_OR_RETURN(trainer, Trainer::create(*session.loaded, options));
-  ZG_RETURN_IF_ERROR(checkpoints.open(trainer->memory()));
-  ready_at = Clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
-  return absl::OkStatus();
+  report.set_ready(Clock::now().time_since_epoch() /
+                   std::chrono::nanoseconds(1));
+  return checkpoints.open(trainer->memory());
 }
 
 absl::StatusOr<StepResult> RankRun::trainStep(uint64_t step) {
@@ -123,10 +176,9 @@ absl::StatusOr<StepResult> RankRun::trainStep(uint64_t step) {
   // have accumulated.
   if (step == session.firstStep()) {
     ZG_ASSIGN_OR_RETURN(double scale, trainer->meanScale());
-    ZG_RETURN_IF_ERROR(
-        writeFile({"dumping gradients", session.options.dump_gradients,
-                   Session::gradientOptions(scale / trainer->lossScale())},
-                  session.gradients));
+    SaveRequest request = session.gradients.request;
+    request.options.scale = scale / trainer->lossScale();
+    ZG_RETURN_IF_ERROR(writeFile(request, session.gradients.writer));
   }
   return trainer->update();
 }
@@ -145,7 +197,8 @@ absl::StatusOr<EvalRecord> RankRun::evaluate(uint64_t step) {
     return annotate(loss.status(),
                     absl::StrCat("evaluation after step ", step));
   }
-  rank_result.evaluation = receivedSince(before);
+  report.clear_evaluation();
+  add(receivedSince(before), *report.mutable_evaluation());
   return EvalRecord{*loss, session.evaluation->data().samples(),
                     millisecondsSince(begin)};
 }
@@ -178,8 +231,8 @@ absl::Status RankRun::lookAtWeights() {
   ZG_ASSIGN_OR_RETURN(std::vector<std::string> texts,
                       control.exchange("looking at the weights", *own));
   for (const std::string &text : texts) {
-    if (rank() == 0 && session.result.nonfinite_weight.empty()) {
-      session.result.nonfinite_weight = text;
+    if (rank() == 0 && result.nonfinite_weight.empty()) {
+      result.nonfinite_weight = text;
     }
   }
   return absl::OkStatus();
@@ -187,10 +240,10 @@ absl::Status RankRun::lookAtWeights() {
 
 /// Records a step; rank 0 calls it.
 void RankRun::recordStep(const StepRecord &record) {
-  session.result.losses.push_back(record.loss);
-  session.result.step_ms.push_back(record.step_ms);
+  result.losses.push_back(record.loss);
+  result.step_ms.push_back(record.step_ms);
   if (record.eval) {
-    session.result.eval_losses[record.step] = record.eval->loss;
+    result.eval_losses[record.step] = record.eval->loss;
   }
   warnOfLoss(record);
   if (session.log) {
@@ -213,40 +266,38 @@ absl::Status RankRun::trainSteps() {
   for (uint64_t step = first; step < steps; ++step) {
     TrafficCount before = collectives.traffic();
     Clock::time_point begin = Clock::now();
-    absl::StatusOr<StepResult> result = trainStep(step);
-    if (!result.ok()) {
-      return annotate(result.status(), absl::StrCat("step ", step));
+    absl::StatusOr<StepResult> made = trainStep(step);
+    if (!made.ok()) {
+      return annotate(made.status(), absl::StrCat("step ", step));
     }
     double ms = millisecondsSince(begin);
     TrafficCount received = receivedSince(before);
-    TrafficCount &total = rank_result.total;
-    total = {total.gather + received.gather, total.reduce + received.reduce,
-             total.scalar + received.scalar};
+    add(received, *report.mutable_total());
     if (step == first) {
-      rank_result.first_step = received;
-      rank_result.first_crossing = trainer->crossed();
+      add(received, *report.mutable_first_step());
+      add(trainer->crossed(), *report.mutable_first_crossing());
     }
     StepRecord record;
     record.step = step;
-    record.loss = result->loss;
-    record.gradient_norm = result->gradient_norm;
-    record.learning_rate = result->learning_rate;
+    record.loss = made->loss;
+    record.gradient_norm = made->gradient_norm;
+    record.learning_rate = made->learning_rate;
     record.step_ms = ms;
     record.samples_per_s = double(session.data->samplesOfStep()) / ms * 1e3;
-    record.skipped = result->skipped;
+    record.skipped = made->skipped;
     if (session.plan().has_loss_scale()) {
-      record.loss_scale = result->loss_scale;
+      record.loss_scale = made->loss_scale;
     }
-    if (session.evaluatesAfter(step) && !result->stop) {
+    if (session.evaluatesAfter(step) && !made->stop) {
       ZG_ASSIGN_OR_RETURN(record.eval, evaluate(step));
     }
     if (rank() == 0) {
-      skipped += result->skipped;
+      skipped += made->skipped;
       recordStep(record);
     }
     ZG_RETURN_IF_ERROR(
-        checkpoints.afterStep(*trainer, result->stop || step + 1 == steps));
-    if (result->stop) {
+        checkpoints.afterStep(*trainer, made->stop || step + 1 == steps));
+    if (made->stop) {
       noteStop(step);
       break;
     }
@@ -262,7 +313,7 @@ absl::Status RankRun::trainSteps() {
 
 void RankRun::saySkipped() const {
   if (skipped > 0) {
-    size_t steps = session.result.losses.size();
+    size_t steps = result.losses.size();
     std::string text = absl::StrCat(skipped, " of ", steps,
                                     " steps updated nothing, since their "
                                     "gradients were not all finite");
@@ -288,8 +339,8 @@ absl::Status RankRun::collectAdapters() {
 /// Notes that the run ends with this step because it was asked to.
 void RankRun::noteStop(uint64_t step) {
   if (rank() == 0 && step + 1 < session.steps) {
-    session.result.stopped = true;
-    session.result.stop_signal = session.signal ? session.signal->number() : 0;
+    result.stopped = true;
+    result.stop_signal = session.signal ? session.signal->number() : 0;
   }
 }
 
@@ -302,7 +353,7 @@ absl::Status RankRun::writeFile(const SaveRequest &request,
       std::string elsewhere,
       saveFile(control, request, writer, session.plan(), trainer->memory()));
   if (rank() == 0 && !elsewhere.empty()) {
-    session.result.elsewhere[request.path] = elsewhere;
+    result.elsewhere[request.path] = elsewhere;
   }
   return absl::OkStatus();
 }

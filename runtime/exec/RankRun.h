@@ -10,29 +10,29 @@
 
 namespace zerograph {
 
-/// One rank from its arenas to its saved weights. The caller keeps it until
-/// all ranks have returned from `run`: they read each other's memory.
+/// One rank, a thread or a process, from meeting the others to its saved
+/// weights. The caller keeps it until all ranks have returned from `run`: they
+/// read each other's memory.
 class RankRun {
 public:
-  /// All arguments outlive it. `machine` is the rank's, the session's or
-  /// another.
+  /// All arguments outlive it. `session` is that of the rank's process.
   RankRun(Session &session, const Machine &machine, Collectives &collectives,
           ControlPlane &control)
       : session(session), machine(machine), collectives(collectives),
         control(control), checkpoints(session, control) {}
 
-  /// Does the whole run. After an error all other ranks end too.
-  absl::Status run();
+  /// Does the whole run. Returns the result of all ranks on rank 0, an empty
+  /// one on the others. What is wrong before anything is allocated is one
+  /// error, as `agree` gives it; any other error ends the other ranks too.
+  absl::StatusOr<TrainResult> run();
 
   /// Ends all ranks, this one having no thread to run on.
   void abort(const absl::Status &status);
 
-  const RankResult &result() const { return rank_result; }
-  StepTimes times() const { return trainer->times(); }
-  /// Returns when all ranks were ready, by the clock of `times`.
-  int64_t ready() const { return ready_at; }
-
 private:
+  /// Opens what ranks exchange by, together with them.
+  absl::Status meet();
+  absl::Status trainAndSave();
   absl::Status prepare();
   absl::Status trainSteps();
   absl::StatusOr<StepResult> trainStep(uint64_t step);
@@ -40,6 +40,8 @@ private:
   absl::Status collectAdapters();
   absl::Status writeFile(const SaveRequest &request,
                          std::unique_ptr<SafetensorsWriter> &writer);
+  absl::Status lookAtArenas();
+  absl::StatusOr<TrainResult> collectResults();
   absl::StatusOr<EvalRecord> evaluate(uint64_t step);
   void recordStep(const StepRecord &record);
   /// Warns of what went wrong with a file beside the run, which goes on without
@@ -68,8 +70,11 @@ private:
   ControlPlane &control;
   std::unique_ptr<Trainer> trainer;
   RankCheckpoints checkpoints; // of the trainer's memory
-  RankResult rank_result;
-  int64_t ready_at = 0;
+  Neighbours neighbours;
+  /// The bytes of a GPU in use when what ranks exchange by was open.
+  std::optional<uint64_t> in_use_open;
+  exec::RankReport report; ///< of this rank
+  TrainResult result;      ///< rank 0's
   bool warned_of_loss = false;
   uint64_t skipped = 0; ///< updates
 };

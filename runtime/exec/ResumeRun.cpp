@@ -195,6 +195,27 @@ absl::Status zerograph::openCheckpoints(Session &session) {
       "folder, or move them away"));
 }
 
+absl::Status zerograph::joinCheckpoints(Session &session,
+                                        ControlPlane &control) {
+  if (session.options.checkpoint.empty()) {
+    return absl::OkStatus();
+  }
+  constexpr char kWhat[] = "opening the folder of checkpoints";
+  ZG_ASSIGN_OR_RETURN(
+      std::string token,
+      control.broadcast(kWhat,
+                        session.first() ? session.checkpoints->token() : ""));
+  absl::Status status;
+  if (!session.first()) {
+    auto joined = CheckpointFolder::join(session.options.checkpoint, token);
+    status = joined.status();
+    if (joined.ok()) {
+      session.checkpoints = std::move(*joined);
+    }
+  }
+  return agree(control, kWhat, status);
+}
+
 uint64_t zerograph::checkpointCopy(const Session &session, unsigned rank) {
   return session.options.checkpoint.empty()
              ? 0

@@ -21,6 +21,10 @@ absl::Status checkResumedData(const Session &session);
 /// are still to be made.
 absl::Status openCheckpoints(Session &session);
 
+/// Joins the folder that process 0 has opened, if checkpoints are to be
+/// written. All ranks call it; an error is one that `agree` gives.
+absl::Status joinCheckpoints(Session &session, ControlPlane &control);
+
 /// Returns the bytes of a rank's memory from which checkpoints are written.
 uint64_t checkpointCopy(const Session &session, unsigned rank);
 

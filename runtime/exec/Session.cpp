@@ -41,28 +41,41 @@ absl::Status checkOutputs(const plan::Plan &plan, const TrainOptions &options) {
   return checkOverwrites({{"--load-weights", options.load_weights}}, outputs);
 }
 
-absl::Status createOutputs(Session &session) {
-  const plan::Plan &plan = session.plan();
+/// Lists the files of weights, gradients and states that are to be written.
+void listSaved(Session &session) {
   const TrainOptions &options = session.options;
-  if (!options.save_weights.empty()) {
-    ZG_ASSIGN_OR_RETURN(
-        session.weights,
-        createWeightFile(options.save_weights, plan, session.weightOptions()));
+  session.gradients.request = {"dumping gradients",
+                               options.dump_gradients,
+                               {Role::Gradient, /*trainable_only=*/true}};
+  WeightFileOptions weights;
+  weights.merged = session.merged ? &*session.merged : nullptr;
+  for (const SaveRequest &request :
+       {SaveRequest{"saving weights", options.save_weights, weights},
+        SaveRequest{"saving adapters",
+                    options.save_adapters,
+                    {Role::Param, /*trainable_only=*/true}},
+        SaveRequest{"dumping optimizer states",
+                    options.dump_states,
+                    {Role::Optimizer}}}) {
+    if (!request.path.empty()) {
+      session.saved.push_back({request, nullptr});
+    }
   }
-  if (!options.save_adapters.empty()) {
-    ZG_ASSIGN_OR_RETURN(session.adapters,
-                        createWeightFile(options.save_adapters, plan,
-                                         Session::adapterOptions()));
+}
+
+absl::Status createFile(SavedFile &file, const plan::Plan &plan) {
+  ZG_ASSIGN_OR_RETURN(file.writer, createWeightFile(file.request.path, plan,
+                                                    file.request.options));
+  return absl::OkStatus();
+}
+
+absl::Status createOutputs(Session &session) {
+  const TrainOptions &options = session.options;
+  for (SavedFile &file : session.saved) {
+    ZG_RETURN_IF_ERROR(createFile(file, session.plan()));
   }
   if (!options.dump_gradients.empty()) {
-    ZG_ASSIGN_OR_RETURN(session.gradients,
-                        createWeightFile(options.dump_gradients, plan,
-                                         Session::gradientOptions()));
-  }
-  if (!options.dump_states.empty()) {
-    ZG_ASSIGN_OR_RETURN(
-        session.states,
-        createWeightFile(options.dump_states, plan, Session::stateOptions()));
+    ZG_RETURN_IF_ERROR(createFile(session.gradients, session.plan()));
   }
   if (!options.trace.empty()) {
     ZG_ASSIGN_OR_RETURN(session.trace, TraceFile::open(options.trace));
@@ -93,8 +106,6 @@ absl::Status openData(Session &session) {
   session.order.emplace(data, options.shuffle);
   session.steps =
       options.steps.value_or(options.epochs.value_or(1) * data.steps());
-  session.result.steps = session.steps;
-  session.result.first_step = session.firstStep();
   if (data.rest() > 0) {
     session.say(absl::StrCat(
         data.name(), ": ",
@@ -145,7 +156,6 @@ absl::Status openEvaluation(Session &session) {
                       Evaluation::open(options.eval_data, session.plan()));
   saySuperfluous(session, session.evaluation->data());
   options.eval_every = options.eval_every.value_or(session.data->steps());
-  session.result.eval_rounds = session.evaluation->rounds();
   return session.evaluation->check(session.process, session.processes);
 }
 
@@ -172,8 +182,9 @@ absl::Status openFiles(Session &session) {
         "--save-adapters: the plan has no adapters: compile with --lora");
   }
   if (!options.save_weights.empty() && hasAdapters(plan)) {
-    session.merged = std::make_unique<AdapterValues>(plan);
+    session.merged.emplace(plan);
   }
+  listSaved(session);
   ZG_RETURN_IF_ERROR(session.order->check(*session.data, session.steps,
                                           session.process, session.processes));
   if (std::string where = session.data->countedFromEnd(); !where.empty()) {
@@ -206,7 +217,7 @@ absl::Status checkFolder(const Session &session) {
                      "give --nvme-path DIR, a folder on an NVMe disk"));
   }
   ZG_ASSIGN_OR_RETURN(FileSupport support, probeFolder(options.nvme_path));
-  uint64_t ranks = session.processes == 1 ? worldOf(session.plan()) : 1;
+  uint64_t ranks = session.ranksHere();
   if (support.free < bytes * ranks) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "--nvme-path ", options.nvme_path,
@@ -230,6 +241,14 @@ absl::Status checkFolder(const Session &session) {
 }
 
 } // namespace
+
+std::map<std::string, std::string> Session::found() const {
+  return {{"number of samples in --data", absl::StrCat(data->samples())},
+          {"number of samples in --eval-data",
+           absl::StrCat(evaluation ? evaluation->data().samples() : 0)},
+          {"--resume (the checkpoint that it found)",
+           resumed ? resumed->path() : "none"}};
+}
 
 void Session::tell(const std::function<void(const std::string &)> &to,
                    const char *kind, const std::string &text) const {
@@ -271,25 +290,21 @@ void Session::begin() {
   }
   if (!options.quiet) {
     std::lock_guard<std::mutex> lock(speaking);
-    progress = std::make_unique<Progress>(
-        ProgressRun{run.steps, run.first_step, run.samples,
-                    run.samples * tokensOfSample(plan())},
-        options.print_every);
+    progress.emplace(ProgressRun{run.steps, run.first_step, run.samples,
+                                 run.samples * tokensOfSample(plan())},
+                     options.print_every);
   }
 }
 
 absl::StatusOr<std::unique_ptr<Session>>
 zerograph::openSession(const LoadedPlan &loaded, const TrainOptions &options,
-                       unsigned process, unsigned processes,
-                       unsigned accelerator) {
+                       unsigned process, unsigned processes) {
   auto session = std::make_unique<Session>();
   session->process = process;
   session->processes = processes;
   session->loaded = &loaded;
   session->options = options;
   const plan::Plan &plan = loaded.plan;
-  ZG_ASSIGN_OR_RETURN(session->machine,
-                      Machine::open(plan, {options.algorithms}, accelerator));
   ZG_RETURN_IF_ERROR(TrainingPrograms::of(plan).status());
   ZG_RETURN_IF_ERROR(checkFolder(*session));
   session->options.threads = threadsOf(options.threads, worldOf(plan));
@@ -306,7 +321,7 @@ zerograph::openSession(const LoadedPlan &loaded, const TrainOptions &options,
     session->say("--graph has no effect: the plan is for the processor");
   }
   if (options.handle_interrupt) {
-    session->signal = std::make_unique<StopSignal>(session->first());
+    session->signal.emplace(session->first());
   }
   return session;
 }

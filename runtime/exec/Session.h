@@ -8,79 +8,71 @@
 #include "runtime/exec/Evaluation.h"
 #include "runtime/exec/EventFile.h"
 #include "runtime/exec/LossScaler.h"
-#include "runtime/exec/Machine.h"
 #include "runtime/exec/Progress.h"
 #include "runtime/exec/SampleOrder.h"
+#include "runtime/exec/SaveFile.h"
 #include "runtime/exec/StopSignal.h"
 #include "runtime/exec/Trace.h"
 #include "runtime/exec/Train.h"
 #include "runtime/exec/TrainLog.h"
 #include "runtime/exec/TrainingPrograms.h"
+#include "runtime/plan/Mesh.h"
 #include "runtime/state/Initialize.h"
-#include "runtime/state/WeightFile.h"
 
+#include <map>
 #include <mutex>
 
 namespace zerograph {
 
-/// Everything opened and checked before a rank begins. The ranks only read it,
-/// except `merged`; rank 0 also writes the log and the result.
+/// A file that the run saves. Process 0 has its writer.
+struct SavedFile {
+  SaveRequest request;
+  std::unique_ptr<SafetensorsWriter> writer;
+};
+
+/// Everything that a process opens and checks before its ranks begin; they
+/// share it. The ranks only read it, except `merged`; rank 0 also writes the
+/// files. A pointer to what the options do not ask for is null.
 struct Session {
   const LoadedPlan *loaded = nullptr;
   /// The number of this process of the run; the one with rank 0 writes and
   /// speaks.
   unsigned process = 0, processes = 1;
   bool first() const { return process == 0; }
+  /// Returns the number of ranks that are threads of this process.
+  unsigned ranksHere() const { return worldOf(plan()) / processes; }
   /// The options; `eval_every` is set also where epochs decide it.
   TrainOptions options;
   uint64_t steps = 0; ///< in all
-  Machine machine;
   std::unique_ptr<DataSource> data;
   std::optional<SampleOrder> order;
-  std::unique_ptr<Evaluation> evaluation; // or null
-  /// The checkpoint that the run goes on from; or null.
+  std::unique_ptr<Evaluation> evaluation;
+  /// The checkpoint that the run goes on from.
   std::unique_ptr<Checkpoint> resumed;
   std::unique_ptr<Resume> resume;
   std::unique_ptr<ParameterSources> sources; // null where there is `resume`
-  /// The folder where checkpoints are written; or null. In processes after the
-  /// first it is there once they have met.
+  /// The folder where checkpoints are written. In processes after the first it
+  /// is there once they have met.
   std::unique_ptr<CheckpointFolder> checkpoints;
-  std::unique_ptr<SafetensorsWriter> weights;   // or null
-  std::unique_ptr<SafetensorsWriter> adapters;  // or null
-  std::unique_ptr<SafetensorsWriter> gradients; // or null
-  std::unique_ptr<SafetensorsWriter> states;    // or null
-  /// The values to be added to the weights that are saved; or null. After the
-  /// last step each rank writes its part.
-  std::unique_ptr<AdapterValues> merged;
-  /// The log. It is null without one, unless first(), and once it cannot be
-  /// written any more, like `events`.
+  SavedFile gradients;          ///< of the first step; its path may be empty
+  std::vector<SavedFile> saved; ///< after the last step, in this order
+  /// The values to be added to the weights that are saved. After the last step
+  /// each rank writes its part.
+  std::optional<AdapterValues> merged;
+  /// Process 0's files beside the run. Those that cannot be written any more
+  /// become null.
   std::unique_ptr<TrainLog> log;
-  std::unique_ptr<Progress> progress; // or null
-  std::unique_ptr<EventFile> events;  // or null
-  std::unique_ptr<TraceFile> trace;   // or null
-  std::unique_ptr<StopSignal> signal; // or null
-
-  TrainResult result; // losses and times by rank 0
+  std::unique_ptr<EventFile> events;
+  std::unique_ptr<TraceFile> trace;
+  std::optional<StopSignal> signal;
 
   const plan::Plan &plan() const { return loaded->plan; }
   /// Returns how many steps runs before this one made.
   uint64_t firstStep() const {
     return resumed ? resumed->index().run.steps : 0;
   }
-  /// Returns options for gradients, of which `scale` makes means of sums.
-  static WeightFileOptions gradientOptions(double scale = 1) {
-    return {Role::Gradient, /*trainable_only=*/true, scale};
-  }
-  static WeightFileOptions stateOptions() { return {Role::Optimizer}; }
-  static WeightFileOptions adapterOptions() {
-    return {Role::Param, /*trainable_only=*/true};
-  }
-  /// Returns options for weights, to which adapters are added.
-  WeightFileOptions weightOptions() const {
-    WeightFileOptions result;
-    result.merged = merged.get();
-    return result;
-  }
+  /// Returns what this process has found that all must have found alike.
+  std::map<std::string, std::string> found() const;
   /// Returns whether an evaluation follows the step.
   bool evaluatesAfter(uint64_t step) const {
     return evaluation &&
@@ -109,17 +101,17 @@ private:
   void tell(const std::function<void(const std::string &)> &to,
             const char *kind, const std::string &text) const;
 
-  mutable std::mutex speaking; // and for `progress`
+  mutable std::mutex speaking; // one at a time; guards `progress`
+  mutable std::optional<Progress> progress;
 };
 
 /// Opens and checks all of it; files to be written, in process 0 alone. Each
 /// process looks at its part of the labels that the run will read. Nothing is
 /// written yet but temporary files and, where there was no log, an empty one.
-/// `accelerator` is the number of the session's.
+/// The plan is verified.
 absl::StatusOr<std::unique_ptr<Session>>
 openSession(const LoadedPlan &loaded, const TrainOptions &options,
-            unsigned process = 0, unsigned processes = 1,
-            unsigned accelerator = 0);
+            unsigned process = 0, unsigned processes = 1);
 
 } // namespace zerograph
 

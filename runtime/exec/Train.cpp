@@ -1,4 +1,4 @@
-//===- Train.cpp - a training run on ranks in this process ----------------===//
+//===- Train.cpp - training runs, ranks as threads or as processes --------===//
 
 #include "runtime/exec/Train.h"
 
@@ -8,7 +8,6 @@
 #include "runtime/comm/nccl/NcclCollectives.h"
 #include "runtime/exec/Gpus.h"
 #include "runtime/exec/RankRun.h"
-#include "runtime/exec/ResumeRun.h"
 
 #include <system_error>
 #include <thread>
@@ -17,14 +16,16 @@ using namespace zerograph;
 
 namespace {
 
+using Results = std::vector<absl::StatusOr<TrainResult>>;
+
 /// Returns the failure that ended the others: theirs say only that a rank
 /// failed.
-absl::Status originalError(const std::vector<absl::Status> &statuses) {
+absl::Status originalError(const Results &results) {
   absl::Status original;
-  for (size_t rank = 0; rank < statuses.size(); ++rank) {
-    const absl::Status &status = statuses[rank];
+  for (size_t rank = 0; rank < results.size(); ++rank) {
+    const absl::Status &status = results[rank].status();
     if (!status.ok() && !isCollateral(status)) {
-      return statuses.size() == 1
+      return results.size() == 1
                  ? status
                  : annotate(status, absl::StrCat("rank ", rank));
     }
@@ -33,69 +34,44 @@ absl::Status originalError(const std::vector<absl::Status> &statuses) {
   return original;
 }
 
-/// Returns what `run` gives for each rank, on a thread of its own; calls
-/// `abort` with a failure, since the others wait for that rank.
-std::vector<absl::Status>
-onThreads(size_t ranks, const std::function<absl::Status(size_t)> &run,
-          const std::function<void(size_t, const absl::Status &)> &abort) {
-  std::vector<absl::Status> statuses(ranks);
+/// Runs each rank on a thread of its own.
+Results runOnThreads(const std::vector<std::unique_ptr<RankRun>> &ranks) {
+  Results results(ranks.size(), absl::CancelledError("it has not begun"));
   std::vector<std::thread> threads;
-  for (size_t rank = 0; rank < ranks; ++rank) {
+  for (size_t rank = 0; rank < ranks.size(); ++rank) {
     try {
-      threads.emplace_back([&, rank] {
-        statuses[rank] = run(rank);
-        if (!statuses[rank].ok()) {
-          abort(rank, statuses[rank]);
-        }
-      });
+      threads.emplace_back([&, rank] { results[rank] = ranks[rank]->run(); });
     } catch (const std::system_error &error) {
-      statuses[rank] = absl::ResourceExhaustedError(
+      results[rank] = absl::ResourceExhaustedError(
           absl::StrCat("the system gives no thread to run on (", error.what(),
                        "): use fewer ranks or --threads"));
-      abort(rank, statuses[rank]);
+      ranks[rank]->abort(results[rank].status());
       break; // those that run end now
     }
   }
   for (std::thread &thread : threads) {
     thread.join();
   }
-  return statuses;
+  return results;
 }
 
 /// The machines and collectives of ranks that are threads: the processor; or
 /// one GPU that all share; or a GPU each, by NCCL. Members that come first
 /// outlive the others.
-struct RanksHere {
-  Session *session = nullptr;
-  /// The machines of ranks 1 and on, where each has its own; else empty.
-  std::vector<Machine> machines;
+struct LocalRanks {
+  std::vector<Machine> machines; // one for all ranks, or one a rank
   // A control that goes is a rank that has ended.
   std::vector<std::unique_ptr<HostCommunicator>> controls;
   /// The collectives between GPUs; empty on the processor.
   std::vector<std::unique_ptr<Collectives>> on_gpus;
 
-  Machine &machine(size_t rank) {
-    return machines.empty() || rank == 0 ? session->machine
-                                         : machines[rank - 1];
+  const Machine &machine(size_t rank) const {
+    return machines.size() == 1 ? machines[0] : machines[rank];
   }
   Collectives &collectives(size_t rank) const {
     return on_gpus.empty() ? *controls[rank] : *on_gpus[rank];
   }
 };
-
-/// Opens the GPUs of ranks 1 to `gpus` - 1.
-absl::Status openMachines(RanksHere &here, unsigned gpus) {
-  const plan::Plan &plan = here.session->plan();
-  for (unsigned number = 1; number < gpus; ++number) {
-    // The algorithms that the session's GPU has chosen, the others find
-    // written.
-    ZG_ASSIGN_OR_RETURN(Machine machine,
-                        Machine::openVerified(
-                            plan, {here.session->options.algorithms}, number));
-    here.machines.push_back(std::move(machine));
-  }
-  return absl::OkStatus();
-}
 
 absl::Status checkGraphs(const Session &session, unsigned gpus) {
   if (session.options.graphs != Graphs::All || !isForGpus(session.plan()) ||
@@ -111,30 +87,25 @@ absl::Status checkGraphs(const Session &session, unsigned gpus) {
       "compute"));
 }
 
-absl::StatusOr<RanksHere> openRanks(Session &session) {
-  RanksHere here;
-  here.session = &session;
-  ZG_ASSIGN_OR_RETURN(unsigned gpus, gpusOfThreads(session.plan()));
+/// Opens the other GPUs, where ranks have one each, and what ranks exchange by.
+absl::Status openGpus(const Session &session, LocalRanks &here) {
+  const plan::Plan &plan = session.plan();
+  ZG_ASSIGN_OR_RETURN(unsigned gpus, gpusOfThreads(plan));
   ZG_RETURN_IF_ERROR(checkGraphs(session, gpus));
-  ZG_RETURN_IF_ERROR(openMachines(here, gpus));
-  LocalGroupOptions group;
-  group.world = worldOf(session.plan());
-  group.deadline =
-      std::chrono::duration<double>(session.options.deadline_seconds);
-  group.on_enter = session.options.on_collective;
-  here.controls = makeLocalGroup(group);
   if (gpus == 1) {
     std::vector<ControlPlane *> controls;
     for (auto &control : here.controls) {
       controls.push_back(control.get());
     }
-    here.on_gpus = makeGpuGroup(*session.machine.module, controls);
-    auto ranks = unsigned(controls.size());
-    Neighbours neighbours{ranks, ranks, 1};
-    ZG_RETURN_IF_ERROR(session.machine.checkRoom(session.plan(), neighbours,
-                                                 checkpointCopy(session, 0)));
-    ZG_RETURN_IF_ERROR(sayWhere(session, neighbours));
-    return here;
+    here.on_gpus = makeGpuGroup(*here.machines[0].module, controls);
+    return absl::OkStatus();
+  }
+  for (unsigned number = 1; number < gpus; ++number) {
+    // The algorithms that the first GPU has chosen, the others find written.
+    ZG_ASSIGN_OR_RETURN(
+        Machine machine,
+        Machine::openVerified(plan, {session.options.algorithms}, number));
+    here.machines.push_back(std::move(machine));
   }
   for (unsigned rank = 0; rank < gpus; ++rank) {
     auto made = makeNcclCollectives(*here.machine(rank).module,
@@ -146,55 +117,62 @@ absl::StatusOr<RanksHere> openRanks(Session &session) {
     }
     here.on_gpus.push_back(std::move(*made));
   }
-  ZG_RETURN_IF_ERROR(originalError(onThreads(
-      gpus,
-      [&](size_t rank) {
-        return openCollectives(here.machine(rank), here.collectives(rank));
-      },
-      [&](size_t rank, const absl::Status &status) {
-        here.collectives(rank).abort(status);
-      })));
-  for (unsigned rank = 0; rank < gpus; ++rank) {
-    ZG_RETURN_IF_ERROR(here.machine(rank).checkRoom(
-        session.plan(), {1, gpus, 1}, checkpointCopy(session, rank)));
-  }
-  ZG_RETURN_IF_ERROR(sayWhere(session, {1, gpus, 1}));
-  return here;
+  return absl::OkStatus();
 }
 
 } // namespace
 
 absl::StatusOr<TrainResult> zerograph::train(const LoadedPlan &loaded,
                                              const TrainOptions &options) {
+  LocalRanks here;
+  ZG_ASSIGN_OR_RETURN(here.machines.emplace_back(),
+                      Machine::open(loaded.plan, {options.algorithms}));
   ZG_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
                       openSession(loaded, options));
-  ZG_ASSIGN_OR_RETURN(RanksHere here, openRanks(*session));
+  LocalGroupOptions group;
+  group.world = worldOf(loaded.plan);
+  group.deadline = std::chrono::duration<double>(options.deadline_seconds);
+  group.on_enter = options.on_collective;
+  here.controls = makeLocalGroup(group);
+  ZG_RETURN_IF_ERROR(openGpus(*session, here));
   std::vector<std::unique_ptr<RankRun>> ranks;
-  for (size_t rank = 0; rank < here.controls.size(); ++rank) {
+  for (size_t rank = 0; rank < group.world; ++rank) {
     ranks.push_back(std::make_unique<RankRun>(*session, here.machine(rank),
                                               here.collectives(rank),
                                               *here.controls[rank]));
   }
-  ZG_RETURN_IF_ERROR(originalError(onThreads(
-      ranks.size(), [&](size_t rank) { return ranks[rank]->run(); },
-      [&](size_t rank, const absl::Status &status) {
-        ranks[rank]->abort(status);
-      })));
+  Results results = runOnThreads(ranks);
+  if (here.controls[0]->failure().ok()) {
+    return std::move(results[0]); // also an error that all ranks found
+  }
+  return originalError(results);
+}
 
-  TrainResult result = std::move(session->result);
-  for (const auto &rank : ranks) {
-    result.ranks.push_back(rank->result());
-  }
-  if (session->trace && !result.losses.empty()) {
-    std::vector<StepTimes> times;
-    for (const auto &rank : ranks) {
-      times.push_back(rank->times());
+absl::StatusOr<TrainResult> zerograph::trainAsRank(const LoadedPlan &loaded,
+                                                   const TrainOptions &options,
+                                                   Collectives &collectives,
+                                                   ControlPlane &control) {
+  ZG_ASSIGN_OR_RETURN(unsigned gpu, gpuOfProcess(loaded.plan, control));
+  Machine machine;
+  std::unique_ptr<Session> session;
+  std::unique_ptr<Collectives> between_gpus;
+  auto open = [&]() -> absl::Status {
+    ZG_ASSIGN_OR_RETURN(machine,
+                        Machine::open(loaded.plan, {options.algorithms}, gpu));
+    ZG_ASSIGN_OR_RETURN(
+        session, openSession(loaded, options, control.rank(), control.world()));
+    if (isForGpus(loaded.plan) && control.world() > 1) {
+      ZG_ASSIGN_OR_RETURN(
+          between_gpus,
+          makeNcclCollectives(*machine.module, control, ncclOptions(*session)));
     }
-    session->writeTrace(times);
-  }
-  result.peak_rss_bytes = peakResidentBytes();
-  ZG_ASSIGN_OR_RETURN(
-      result.gpu, gpuMemory(session->machine, loaded.plan,
-                            here.machines.empty() ? worldOf(loaded.plan) : 1));
-  return result;
+    return absl::OkStatus();
+  };
+  control.setBusy(true); // with weights and labels to look at
+  absl::Status opened = open();
+  control.setBusy(false);
+  ZG_RETURN_IF_ERROR(agree(control, "opening plan and data", opened));
+  return RankRun(*session, machine, between_gpus ? *between_gpus : collectives,
+                 control)
+      .run();
 }

@@ -179,18 +179,18 @@ struct TrainResult {
 };
 
 /// Verifies the plan, checks that this machine can run it, and trains, each
-/// rank on a thread. An error is the first rank's that failed; the others
-/// ended because of it.
+/// rank on a thread. An error that ends a run is the first rank's that failed;
+/// the others ended because of it.
 absl::StatusOr<TrainResult> train(const LoadedPlan &loaded,
                                   const TrainOptions &options);
 
 /// Does the same for the one rank of this process; the others' processes call
 /// it too, with the same plan. Rank 0's returns the result of all, and writes
-/// what is written; in the others the losses are empty. Ranks of a plan for
-/// GPUs exchange by NCCL instead of `collectives`. A failure before the run is
-/// one error, as `agree` gives it; in the run each rank has its own. The
-/// process is to end next: a signal to stop that comes after the last step does
-/// not kill it.
+/// what is written; the others' results are empty. Ranks of a plan for GPUs
+/// exchange by NCCL instead of `collectives`. A failure before the run is one
+/// error, as `agree` gives it; in the run each rank has its own. The process is
+/// to end next: a signal to stop that comes after the last step does not kill
+/// it.
 absl::StatusOr<TrainResult> trainAsRank(const LoadedPlan &loaded,
                                         const TrainOptions &options,
                                         Collectives &collectives,

@@ -1,6 +1,6 @@
 //===- TraceTest.cpp - the file that says when steps ran ------------------===//
 
-#include "runtime/exec/Trace.h"
+#include "runtime/exec/RankReport.h"
 
 #include <nlohmann/json.hpp>
 
@@ -67,6 +67,33 @@ TEST(TraceTest, StepsSideBySideDoNotOverlapInAThread) {
                            {"after", "compute"}}));
   EXPECT_EQ(spans["also beside"], (std::pair<double, double>{2.0, 1.5}));
   std::remove(path.c_str());
+}
+
+/// Rank 1 is another process of rank 0's machine, and rank 2 one of a machine
+/// whose clock began at another time.
+TEST(TraceTest, RanksOfAllMachinesHaveOneClock) {
+  constexpr int64_t kSecond = 1'000'000'000;
+  StepTimes times = {{{100, 900, {200, 800}}, {900, 1000, {}}}};
+  std::vector<exec::RankReport> reports(3);
+  for (exec::RankReport &report : reports) {
+    add(times, report);
+  }
+  reports[0].set_ready(50);
+  reports[1].set_ready(50 + kSecond / 2);
+  reports[2].set_ready(50 - 5 * kSecond);
+  std::vector<StepTimes> found = timesByOneClock(reports);
+  ASSERT_EQ(found.size(), 3u);
+  for (size_t rank : {0, 1, 2}) {
+    int64_t shift = rank == 2 ? 5 * kSecond : 0;
+    const StepTime &waited = found[rank].at(0).at(0);
+    EXPECT_EQ(waited.begin, 100 + shift);
+    EXPECT_EQ(waited.end, 900 + shift);
+    EXPECT_EQ(waited.work.begin, 200 + shift);
+    EXPECT_EQ(waited.work.end, 800 + shift);
+    const StepTime &unknown = found[rank].at(0).at(1);
+    EXPECT_EQ(unknown.end, 1000 + shift);
+    EXPECT_EQ(unknown.work.begin, 0);
+  }
 }
 
 } // namespace
