@@ -38,7 +38,7 @@ bool isNumber(const Key &key) {
 } // namespace
 
 /// The command line and the model are arguments of Transformers that are given.
-void Translation::fillInDefaults(Given &found) {
+void Translation::fillInDefaults(ConfigEntry &found) {
   const Key &key = *found.key;
   bool known_already = given(key.option) || (key.option == "micro-batch" &&
                                              known.model_batch.has_value());
@@ -53,7 +53,7 @@ void Translation::fillInDefaults(Given &found) {
 }
 
 void Translation::fillIn() {
-  for (Given &found : all) {
+  for (ConfigEntry &found : all) {
     if (found.value.isAuto() && known.like_transformers) {
       fillInDefaults(found);
     }
@@ -70,12 +70,13 @@ void Translation::fillIn() {
   }
 }
 
-void Translation::sayDefault(const Given &found) {
+void Translation::sayDefault(const ConfigEntry &found) {
   std::string ours = defaultOf(found.key->option);
   sayDefault(found, ours.empty() ? found.key->value : ours);
 }
 
-void Translation::sayDefault(const Given &found, const std::string &text) {
+void Translation::sayDefault(const ConfigEntry &found,
+                             const std::string &text) {
   const Key &key = *found.key;
   if (key.converter->read == nullptr || key.option.empty() || text == "null") {
     say(key.text);
@@ -90,9 +91,9 @@ void Translation::sayDefault(const Given &found, const std::string &text) {
 }
 
 /// Nobody fills it in here.
-void Translation::sayAuto(const Given &found) {
+void Translation::sayAuto(const ConfigEntry &found) {
   const Key &key = *found.key;
-  if (key.does == Does::Refused) {
+  if (key.does == KeySupport::Refused) {
     noEffect("auto: off");
   } else if (key.converter->automatic != nullptr) {
     key.converter->automatic(found, *this);

@@ -23,7 +23,9 @@ absl::Status doesNotFit(const Batch &batch) {
           : ""));
 }
 
-void readBatch(const Given &found, Translation &to) { to.sayBatch(found); }
+void readBatch(const ConfigEntry &found, Translation &to) {
+  to.sayBatch(found);
+}
 
 /// The micro-batch and what it makes of a step, where they are known.
 void writeBatch(const Key &key, FileWriter &file) {
@@ -143,7 +145,7 @@ void Translation::reconcileBatch() {
 void Translation::setBatch() {
   auto add = [&](const char *option, const std::optional<int64_t> &number,
                  bool known_already, std::initializer_list<const char *> keys) {
-    const Given *from = nullptr;
+    const ConfigEntry *from = nullptr;
     for (const char *key : keys) {
       from = from != nullptr ? from : find(key);
     }
@@ -161,7 +163,7 @@ void Translation::setBatch() {
       {"gradient_accumulation_steps", "train_batch_size"});
 }
 
-void Translation::sayBatch(const Given &found) {
+void Translation::sayBatch(const ConfigEntry &found) {
   const Batch &batch = config.batch;
   if (found.value.isAuto()) {
     say("auto");

@@ -6,7 +6,7 @@
 
 namespace zerograph::config {
 
-void readSame(const Given &found, Translation &to) {
+void readSame(const ConfigEntry &found, Translation &to) {
   const Key &key = *found.key;
   std::string text = found.value.text;
   if (key.type == Type::Bool) {
@@ -23,7 +23,7 @@ void readSame(const Given &found, Translation &to) {
   to.set(found, key.option, text, !asks(found.value, key));
 }
 
-void readUnless(const std::string &reason, const Given &found,
+void readUnless(const std::string &reason, const ConfigEntry &found,
                 Translation &to) {
   if (reason.empty()) {
     readSame(found, to);

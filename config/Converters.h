@@ -20,9 +20,9 @@ class FileWriter;
 struct Converter {
   /// Gives options their values, for a value that has the key's type and is
   /// neither null nor auto. Null: the key sets none, and is not written.
-  void (*read)(const Given &found, Translation &to) = nullptr;
+  void (*read)(const ConfigEntry &found, Translation &to) = nullptr;
   /// Says what auto means. Null: `Translation::sayDefault`.
-  void (*automatic)(const Given &found, Translation &to) = nullptr;
+  void (*automatic)(const ConfigEntry &found, Translation &to) = nullptr;
   /// Writes the key into a DeepSpeed file. Null: `FileWriter::putGiven`.
   void (*write)(const Key &key, FileWriter &file) = nullptr;
   /// Says, of keys that switch a section on, whether the command line does, or
@@ -37,9 +37,10 @@ struct Converter {
 extern const Converter none;
 /// The option has the key's value.
 extern const Converter same;
-void readSame(const Given &found, Translation &to);
+void readSame(const ConfigEntry &found, Translation &to);
 /// The same, unless there is a reason why the key has no effect; empty: none.
-void readUnless(const std::string &reason, const Given &found, Translation &to);
+void readUnless(const std::string &reason, const ConfigEntry &found,
+                Translation &to);
 
 // Batch.cpp
 

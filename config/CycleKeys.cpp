@@ -46,7 +46,7 @@ bool cyclesAsThere(const FileWriter &file) {
          absl::SimpleAtod(file.value("cycle-max-momentum"), &most) && most > 0;
 }
 
-void readCycleMomentum(const Given &found, Translation &to) {
+void readCycleMomentum(const ConfigEntry &found, Translation &to) {
   std::string kind = optimizerOf(to);
   if (!isSchedule(to, "OneCycle") || found.value.boolean() == false) {
     return;
@@ -93,7 +93,7 @@ void writeCycleMomentum(const Key &key, FileWriter &file) {
   }
 }
 
-void readCycleBound(const Given &found, Translation &to) {
+void readCycleBound(const ConfigEntry &found, Translation &to) {
   if (cyclesBetas(to)) {
     to.set(found, found.key->option, numberText(*found.value.number()));
   } else {
@@ -107,7 +107,7 @@ void writeCycleBound(const Key &key, FileWriter &file) {
   }
 }
 
-void readDecayMomentum(const Given &found, Translation &to) {
+void readDecayMomentum(const ConfigEntry &found, Translation &to) {
   bool decays = number(to, "scheduler.params.decay_step_size", 0) != 0;
   if (cyclesBetas(to) && decays && asks(found.value, *found.key)) {
     to.refuse(found, found.key->text);

@@ -10,7 +10,7 @@ namespace zerograph::config {
 
 /// Null is as good as nothing.
 bool Translation::isMissing(absl::string_view path) const {
-  const Given *found = find(path);
+  const ConfigEntry *found = find(path);
   return found == nullptr || found->value.isNull();
 }
 

@@ -41,8 +41,8 @@ bool isAccelerate(const Value &root) {
                      });
 }
 
-const Given *Flatten::find(absl::string_view path) const {
-  for (const Given &found : given) {
+const ConfigEntry *Flatten::find(absl::string_view path) const {
+  for (const ConfigEntry &found : given) {
     if (found.key->path == path) {
       return &found;
     }
@@ -51,10 +51,11 @@ const Given *Flatten::find(absl::string_view path) const {
 }
 
 /// One key has one value: twice is an error, in two files where they differ.
-void Flatten::add(Given found) {
-  auto other = std::find_if(given.begin(), given.end(), [&](const Given &old) {
-    return old.key == found.key;
-  });
+void Flatten::add(ConfigEntry found) {
+  auto other =
+      std::find_if(given.begin(), given.end(), [&](const ConfigEntry &old) {
+        return old.key == found.key;
+      });
   if (other == given.end()) {
     given.push_back(std::move(found));
     return;
@@ -78,14 +79,15 @@ void Flatten::add(Given found) {
   }
 }
 
-void Flatten::addUnknown(const Given &found, const std::string &meant) {
+void Flatten::addUnknown(const ConfigEntry &found, const std::string &meant) {
   unknown.push_back(absl::StrCat(found.named(), ": there is no such key",
                                  meant.empty() ? "" : "; ", meant));
 }
 
 void Flatten::flattenKey(const Value &child, Dialect dialect, std::string path,
                          const std::string &written, const std::string &file) {
-  Given found{nullptr, child, written, file, child.shown(), "", "", false};
+  ConfigEntry found{nullptr,       child, written, file,
+                    child.shown(), "",    "",      false};
   const Alias *alias =
       dialect == Dialect::DeepSpeed ? findAlias(path) : nullptr;
   if (alias != nullptr) {
@@ -156,7 +158,7 @@ void Flatten::addDeepSpeed(const Value &root, const std::string &file) {
 }
 
 /// Its word for both types of 16 bits.
-void Flatten::addMixedPrecision(const Given &found) {
+void Flatten::addMixedPrecision(const ConfigEntry &found) {
   if (found.value.isNull()) {
     return;
   }
@@ -165,13 +167,13 @@ void Flatten::addMixedPrecision(const Given &found) {
     type = "no"; // YAML's word for false
   }
   if (type != "no" && type != "bf16" && type != "fp16") {
-    Given refused = found;
+    ConfigEntry refused = found;
     refused.problem = "there are no, bf16 and fp16";
     add(std::move(refused));
     return;
   }
   for (const char *section : {"bf16", "fp16"}) {
-    Given part = found;
+    ConfigEntry part = found;
     part.key = findKey(Dialect::DeepSpeed, absl::StrCat(section, ".enabled"));
     part.value =
         Value::of(type == section ? "true" : "false", found.value.line);
@@ -182,9 +184,10 @@ void Flatten::addMixedPrecision(const Given &found) {
 
 /// Checks what kind of run Accelerate is asked for.
 void Flatten::checkKind() {
-  auto kind = std::find_if(given.begin(), given.end(), [](const Given &found) {
-    return found.key->path == "distributed_type";
-  });
+  auto kind =
+      std::find_if(given.begin(), given.end(), [](const ConfigEntry &found) {
+        return found.key->path == "distributed_type";
+      });
   bool there = kind != given.end() && !kind->value.isNull();
   deepspeed = there && absl::EqualsIgnoreCase(kind->value.text, "DEEPSPEED");
   bool plain = !there || kind->value.boolean() == false;
@@ -207,9 +210,9 @@ void Flatten::checkKind() {
 void Flatten::addAccelerate(const Value &root, const std::string &file) {
   flatten(root, Dialect::Accelerate, "", "", file);
   checkKind();
-  std::vector<Given> own;
+  std::vector<ConfigEntry> own;
   own.swap(given);
-  for (Given &found : own) {
+  for (ConfigEntry &found : own) {
     if (found.key->path == "mixed_precision") {
       addMixedPrecision(found);
       continue;

@@ -19,7 +19,7 @@ public:
   /// Adds what Accelerate takes where nothing says it; called after all files.
   void addDefaults(const std::string &file);
 
-  std::vector<Given> given;
+  std::vector<ConfigEntry> given;
   std::vector<std::string> problems, unknown; ///< apart, for who lists keys
   /// True if DeepSpeed would train: not by a file of Accelerate that asks for
   /// nothing but ranks.
@@ -30,12 +30,12 @@ private:
                const std::string &written, const std::string &file);
   void flattenKey(const Value &child, Dialect dialect, std::string path,
                   const std::string &written, const std::string &file);
-  void add(Given found);
-  void addUnknown(const Given &found, const std::string &meant);
-  void addMixedPrecision(const Given &found);
+  void add(ConfigEntry found);
+  void addUnknown(const ConfigEntry &found, const std::string &meant);
+  void addMixedPrecision(const ConfigEntry &found);
   void checkKind();
 
-  const Given *find(absl::string_view path) const;
+  const ConfigEntry *find(absl::string_view path) const;
   /// Sections that were met, each with the name it had.
   std::vector<std::pair<std::string, std::string>> sections;
 };

@@ -13,7 +13,7 @@
 namespace zerograph::config {
 namespace {
 
-void readClipping(const Given &found, Translation &to) {
+void readClipping(const ConfigEntry &found, Translation &to) {
   double norm = *found.value.number();
   if (norm == 0) {
     to.say("no clipping");
@@ -22,7 +22,7 @@ void readClipping(const Given &found, Translation &to) {
   }
 }
 
-void clippingOfAuto(const Given &found, Translation &to) {
+void clippingOfAuto(const ConfigEntry &found, Translation &to) {
   to.set(found, "clip-norm", "1", /*by_default=*/true);
   to.say("auto: as where it is missing");
 }
@@ -41,19 +41,19 @@ void writeClipping(const Key &key, FileWriter &file) {
   file.put(key, numberText(norm));
 }
 
-void readGradientMean(const Given &found, Translation &to) {
+void readGradientMean(const ConfigEntry &found, Translation &to) {
   if (!absl::EqualsIgnoreCase(found.value.text, "mean")) {
     to.refuse(found, "not built yet: the ranks' gradients become their mean");
   }
 }
 
-void readFloat32(const Given &found, Translation &to) {
+void readFloat32(const ConfigEntry &found, Translation &to) {
   if (!absl::EqualsIgnoreCase(found.value.text, "fp32")) {
     to.refuse(found, absl::StrCat("not built yet: ", found.key->text));
   }
 }
 
-void readWire(const Given &found, Translation &to) {
+void readWire(const ConfigEntry &found, Translation &to) {
   for (const char *type : {"fp32", "bf16", "fp16"}) {
     if (absl::EqualsIgnoreCase(found.value.text, type)) {
       to.set(found, found.key->option, type);

@@ -21,14 +21,14 @@ std::vector<Key> makeKeys() {
                                                       : Dialect::DeepSpeed;
   };
 #define ZG_KEY(path, type, value, does, option, convert, text)                 \
-  rows.push_back({Dialect::DeepSpeed, path, Type::type, value, Does::does,     \
-                  option, &convert, text, "", ""});
+  rows.push_back({Dialect::DeepSpeed, path, Type::type, value,                 \
+                  KeySupport::does, option, &convert, text, "", ""});
 #define ZG_SECTION(path, on, text)                                             \
   rows.push_back({dialectOf(path), path, Type::Section, "null",                \
-                  Does::NoEffect, "", &none, text, "", on});
+                  KeySupport::NoEffect, "", &none, text, "", on});
 #define ZG_ACCELERATE(path, type, value, does, target, text)                   \
-  rows.push_back({Dialect::Accelerate, path, Type::type, value, Does::does,    \
-                  "", &none, text, target, ""});
+  rows.push_back({Dialect::Accelerate, path, Type::type, value,                \
+                  KeySupport::does, "", &none, text, target, ""});
 #include "config/Keys.def"
   return rows;
 }
@@ -138,17 +138,17 @@ absl::string_view nameOf(Type type) {
   return "";
 }
 
-absl::string_view nameOf(Does does) {
+absl::string_view nameOf(KeySupport does) {
   switch (does) {
-  case Does::Applied:
+  case KeySupport::Applied:
     return "applied";
-  case Does::Differently:
+  case KeySupport::Differently:
     return "applied differently";
-  case Does::NoEffect:
+  case KeySupport::NoEffect:
     return "no effect";
-  case Does::OutOfScope:
+  case KeySupport::OutOfScope:
     return "out of scope";
-  case Does::Refused:
+  case KeySupport::Refused:
     return "refused";
   }
   return "";

@@ -13,12 +13,12 @@ namespace zerograph::config {
 
 class Translation;
 struct Converter;
-struct Given;
+struct ConfigEntry;
 
 enum class Type { Bool, Integer, Number, Text, List, Any, Section };
 
 /// The effect that a key has here.
-enum class Does { Applied, Differently, NoEffect, OutOfScope, Refused };
+enum class KeySupport { Applied, Differently, NoEffect, OutOfScope, Refused };
 
 /// Whose files have a key.
 enum class Dialect { DeepSpeed, Accelerate };
@@ -29,7 +29,7 @@ struct Key {
   std::string path; ///< "zero_optimization.stage"
   Type type;
   std::string value; ///< its default, as in a file
-  Does does;
+  KeySupport does;
   std::string option;         ///< that it sets, without dashes; or ""
   const Converter *converter; ///< never null
   std::string text;           ///< why, or how; may be empty
@@ -62,7 +62,7 @@ std::string nearestKey(Dialect dialect, absl::string_view path);
 /// "an integer", for messages.
 absl::string_view nameOf(Type type);
 /// "applied differently".
-absl::string_view nameOf(Does does);
+absl::string_view nameOf(KeySupport does);
 
 /// Returns whether `value` has the type; null and auto have each.
 bool hasType(const Value &value, Type type);

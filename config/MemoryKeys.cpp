@@ -19,7 +19,7 @@ bool isOfGathers(const Key &key) {
 }
 
 /// Says of a size what follows from auto: one that Transformers would make.
-void sizeOfAuto(const Given &found, Translation &to) {
+void sizeOfAuto(const ConfigEntry &found, Translation &to) {
   if (ofHiddenSize(found.key->path, 2) > 0) {
     to.say("auto: Transformers makes it of the model's hidden size; nothing "
            "follows from a model without one");
@@ -28,7 +28,7 @@ void sizeOfAuto(const Given &found, Translation &to) {
   }
 }
 
-void readElements(const Given &found, Translation &to) {
+void readElements(const ConfigEntry &found, Translation &to) {
   constexpr int64_t kMost = int64_t(1) << 38;
   int64_t stage = to.stage();
   bool gathers = isOfGathers(*found.key);
@@ -56,7 +56,7 @@ void writeElements(const Key &key, FileWriter &file) {
   }
 }
 
-void readPrefetch(const Given &found, Translation &to) {
+void readPrefetch(const ConfigEntry &found, Translation &to) {
   if (to.stage() != 3) {
     to.noEffect(absl::StrCat("with stage ", to.stage(), ": it is for stage 3"));
   } else if (*found.value.integer() == 0) {
@@ -71,7 +71,7 @@ void writePrefetch(const Key &key, FileWriter &file) {
   }
 }
 
-void readPersistence(const Given &found, Translation &to) {
+void readPersistence(const ConfigEntry &found, Translation &to) {
   if (to.stage() != 3) {
     to.noEffect(absl::StrCat("with stage ", to.stage(), ": it is for stage 3"));
     return;
@@ -85,7 +85,7 @@ void writePersistence(const Key &key, FileWriter &file) {
   }
 }
 
-void readRecompute(const Given &found, Translation &to) {
+void readRecompute(const ConfigEntry &found, Translation &to) {
   if (asks(found.value, *found.key) && found.value.integer() != 0) {
     to.set(found, "recompute", "units");
   } else {

@@ -10,7 +10,7 @@
 namespace zerograph::config {
 namespace {
 
-void readTensorboard(const Given &found, Translation &to) {
+void readTensorboard(const ConfigEntry &found, Translation &to) {
   if (!*found.value.boolean()) {
     to.noEffect("off");
     return;

@@ -33,7 +33,7 @@ bool isChosen(const Translation &to) { return to.given("offload") == "auto"; }
 
 /// Returns whether `--offload auto` chooses, and not the key, of which this is
 /// said.
-bool isChosenInstead(const Given &found, Translation &to) {
+bool isChosenInstead(const ConfigEntry &found, Translation &to) {
   if (!isChosen(to)) {
     return false;
   }
@@ -45,14 +45,14 @@ bool isChosenInstead(const Given &found, Translation &to) {
   return true;
 }
 
-void choiceOfAuto(const Given &found, Translation &to) {
+void choiceOfAuto(const ConfigEntry &found, Translation &to) {
   if (!isChosenInstead(found, to)) {
     to.sayDefault(found);
   }
 }
 
 /// Sets where a key says that something is kept.
-void offload(const Given &found, const char *option, Translation &to) {
+void offload(const ConfigEntry &found, const char *option, Translation &to) {
   std::optional<std::string> given = to.given(option);
   if (!asks(found.value, *found.key)) {
     to.noEffect(given ? absl::StrCat("--", option, " ", *given, " was given")
@@ -81,7 +81,7 @@ bool mayUseFiles(const char *what, const Translation &to) {
 
 /// Returns whether something may lie in files, of the section of a key or of
 /// both.
-bool usesFiles(const Given &found, const Translation &to) {
+bool usesFiles(const ConfigEntry &found, const Translation &to) {
   for (const char *what : {"optimizer", "param"}) {
     std::string section = absl::StrCat("zero_optimization.offload_", what);
     bool counts = !absl::StartsWith(found.key->path, "zero_optimization.") ||
@@ -94,13 +94,13 @@ bool usesFiles(const Given &found, const Translation &to) {
   return false;
 }
 
-void readOffloadOptimizer(const Given &found, Translation &to) {
+void readOffloadOptimizer(const ConfigEntry &found, Translation &to) {
   if (!isChosenInstead(found, to)) {
     offload(found, "offload-optimizer", to);
   }
 }
 
-void readOffloadParam(const Given &found, Translation &to) {
+void readOffloadParam(const ConfigEntry &found, Translation &to) {
   if (isChosenInstead(found, to)) {
     return;
   }
@@ -120,7 +120,7 @@ void readOffloadParam(const Given &found, Translation &to) {
   }
 }
 
-void readOffloadRatio(const Given &found, Translation &to) {
+void readOffloadRatio(const ConfigEntry &found, Translation &to) {
   if (isChosenInstead(found, to)) {
     return;
   }
@@ -131,7 +131,7 @@ void readOffloadRatio(const Given &found, Translation &to) {
   }
 }
 
-void readNvme(const Given &found, Translation &to) {
+void readNvme(const ConfigEntry &found, Translation &to) {
   if (usesFiles(found, to)) {
     readSame(found, to);
   } else {
@@ -139,7 +139,7 @@ void readNvme(const Given &found, Translation &to) {
   }
 }
 
-void readNvmePath(const Given &found, Translation &to) {
+void readNvmePath(const ConfigEntry &found, Translation &to) {
   absl::string_view folder = found.value.text;
   while (folder.size() > 1 && absl::ConsumeSuffix(&folder, "/")) {
   }
@@ -150,7 +150,7 @@ void readNvmePath(const Given &found, Translation &to) {
   }
 }
 
-void pathOfAuto(const Given &, Translation &to) {
+void pathOfAuto(const ConfigEntry &, Translation &to) {
   to.noEffect("auto: nobody makes up a folder; give --nvme-path, or write one");
 }
 

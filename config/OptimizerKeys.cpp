@@ -21,8 +21,9 @@ bool flag(const Translation &to, const char *name, bool fallback) {
 }
 
 /// Sets what DeepSpeed does where a parameter is missing, and we do not.
-void setWhereMissing(const Given &found, Translation &to, const char *parameter,
-                     const char *option, const char *value) {
+void setWhereMissing(const ConfigEntry &found, Translation &to,
+                     const char *parameter, const char *option,
+                     const char *value) {
   std::string path = absl::StrCat("optimizer.params.", parameter);
   if (to.isMissing(path) && !to.given(option)) {
     to.set(found, option, value, /*by_default=*/true);
@@ -74,7 +75,7 @@ namespace {
 constexpr char kCycled[] =
     "OneCycle changes both, unless \"cycle_momentum\" is false";
 
-void readOptimizerType(const Given &found, Translation &to) {
+void readOptimizerType(const ConfigEntry &found, Translation &to) {
   std::string type = typeInFile(to);
   for (const char *compressed : {"onebitadam", "zerooneadam", "onebitlamb"}) {
     if (type == compressed) {
@@ -117,11 +118,11 @@ void writeOptimizerType(const Key &key, FileWriter &file) {
   }
 }
 
-void readRate(const Given &found, Translation &to) {
+void readRate(const ConfigEntry &found, Translation &to) {
   readUnless(rateOfSchedule(to), found, to);
 }
 
-void rateOfAuto(const Given &found, Translation &to) {
+void rateOfAuto(const ConfigEntry &found, Translation &to) {
   std::string schedule = rateOfSchedule(to);
   if (schedule.empty()) {
     to.sayDefault(found);
@@ -130,7 +131,7 @@ void rateOfAuto(const Given &found, Translation &to) {
   }
 }
 
-void readBetas(const Given &found, Translation &to) {
+void readBetas(const ConfigEntry &found, Translation &to) {
   const std::vector<Value> &two = found.value.children;
   if (cyclesBetas(to)) {
     to.noEffect(kCycled);
@@ -144,7 +145,7 @@ void readBetas(const Given &found, Translation &to) {
   }
 }
 
-void betasOfAuto(const Given &found, Translation &to) {
+void betasOfAuto(const ConfigEntry &found, Translation &to) {
   if (cyclesBetas(to)) {
     to.noEffect(kCycled);
   } else {
@@ -152,7 +153,7 @@ void betasOfAuto(const Given &found, Translation &to) {
   }
 }
 
-void decayOfAuto(const Given &found, Translation &to) {
+void decayOfAuto(const ConfigEntry &found, Translation &to) {
   to.sayDefault(found, numberText(options::weightDecay(optimizerOf(to), NAN)));
 }
 

@@ -10,7 +10,7 @@
 namespace zerograph::config {
 namespace {
 
-void readPrecision(const Given &found, Translation &to) {
+void readPrecision(const ConfigEntry &found, Translation &to) {
   if (!*found.value.boolean()) {
     std::optional<std::string> given = to.given("precision");
     to.noEffect(given ? absl::StrCat("--precision ", *given, " was given")
@@ -26,7 +26,7 @@ void readPrecision(const Given &found, Translation &to) {
   to.set(found, "precision", found.key->path.substr(0, 4));
 }
 
-void precisionOfAuto(const Given &found, Translation &to) {
+void precisionOfAuto(const ConfigEntry &found, Translation &to) {
   if (std::optional<std::string> given = to.given("precision")) {
     to.set(found, "precision", *given, /*by_default=*/true);
     to.say("auto: as the command line says");
@@ -51,11 +51,11 @@ void writePrecision(const Key &key, FileWriter &file) {
   }
 }
 
-void readDynamicScale(const Given &found, Translation &to) {
+void readDynamicScale(const ConfigEntry &found, Translation &to) {
   readUnless(fixedScale(to), found, to);
 }
 
-void overflowOfAuto(const Given &, Translation &to) {
+void overflowOfAuto(const ConfigEntry &, Translation &to) {
   to.say("auto: as where it is missing");
 }
 
@@ -66,7 +66,7 @@ void writeOverflow(const Key &key, FileWriter &file) {
   }
 }
 
-void readMasters(const Given &found, Translation &to) {
+void readMasters(const ConfigEntry &found, Translation &to) {
   if (!*found.value.boolean()) {
     to.noEffect("off");
     return;

@@ -67,7 +67,7 @@ absl::StatusOr<Config> readText(absl::string_view text, const std::string &name,
   } else {
     keys.addAccelerate(root, name);
     std::string file;
-    for (const Given &found : keys.given) {
+    for (const ConfigEntry &found : keys.given) {
       if (found.key->path == "deepspeed_config.deepspeed_config_file" &&
           !found.value.isNull()) {
         file = besides(found.value.text, name);

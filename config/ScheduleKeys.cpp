@@ -112,7 +112,7 @@ std::string rateOfSchedule(const Translation &to) {
 
 namespace {
 
-void readScheduleType(const Given &found, Translation &to) {
+void readScheduleType(const ConfigEntry &found, Translation &to) {
   std::string schedule = scheduleInFile(to);
   if (schedule.empty()) {
     to.refuse(found, notBuilt(found.value.text));
@@ -151,7 +151,7 @@ void writeOfSchedule(const Key &key, FileWriter &file) {
   }
 }
 
-void readPeak(const Given &found, Translation &to) {
+void readPeak(const ConfigEntry &found, Translation &to) {
   const char *key = peakKey(to);
   if (key != nullptr && found.key->path == key) {
     readSame(found, to);
@@ -160,7 +160,7 @@ void readPeak(const Given &found, Translation &to) {
   }
 }
 
-void peakOfAuto(const Given &, Translation &to) {
+void peakOfAuto(const ConfigEntry &, Translation &to) {
   to.say("auto: the optimizer's rate");
 }
 

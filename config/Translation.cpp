@@ -32,13 +32,13 @@ std::string replacedBecause(const Key &key, const Translation &to) {
 
 } // namespace
 
-std::string Given::named() const {
+std::string ConfigEntry::named() const {
   std::string at = value.line > 0 ? absl::StrCat(", line ", value.line) : "";
   return absl::StrCat("'", written, "' (", file, at, ")");
 }
 
-const Given *Translation::find(absl::string_view path) const {
-  for (const Given &found : all) {
+const ConfigEntry *Translation::find(absl::string_view path) const {
+  for (const ConfigEntry &found : all) {
     if (found.key->path == path) {
       return &found;
     }
@@ -47,7 +47,7 @@ const Given *Translation::find(absl::string_view path) const {
 }
 
 const Value *Translation::value(absl::string_view path) const {
-  const Given *found = find(path);
+  const ConfigEntry *found = find(path);
   return found == nullptr || found->value.isNull() || found->value.isAuto() ||
                  !hasType(found->value, found->key->type)
              ? nullptr
@@ -61,7 +61,7 @@ std::optional<std::string> Translation::given(const std::string &option) const {
 }
 
 bool Translation::isAuto(absl::string_view path) const {
-  const Given *found = find(path);
+  const ConfigEntry *found = find(path);
   return found != nullptr && found->value.isAuto();
 }
 
@@ -86,7 +86,7 @@ std::string Translation::precision() const {
   return "fp32";
 }
 
-void Translation::set(const Given &from, const std::string &option,
+void Translation::set(const ConfigEntry &from, const std::string &option,
                       std::string value, bool by_default) {
   size_t at = 0;
   while (at < config.settings.size() && config.settings[at].option != option) {
@@ -114,12 +114,12 @@ void Translation::set(const Given &from, const std::string &option,
 }
 
 void Translation::noEffect(std::string text) {
-  now->does = Does::NoEffect;
+  now->does = KeySupport::NoEffect;
   now->text = std::move(text);
 }
 
-void Translation::refuse(const Given &what, absl::string_view why) {
-  now->does = Does::Refused;
+void Translation::refuse(const ConfigEntry &what, absl::string_view why) {
+  now->does = KeySupport::Refused;
   now->text = std::string(why);
   config.problems.push_back(
       absl::StrCat(what.named(), " is ", what.shown, ": ", why));
@@ -152,7 +152,7 @@ std::string Translation::offBecause(const Key &key) const {
       return absl::StrCat("--", on->option, " ", *given(on->option),
                           " was given");
     }
-    const Given *found = find(path);
+    const ConfigEntry *found = find(path);
     if (found == nullptr) {
       return absl::StrCat("'", path, "' is missing");
     }
@@ -164,7 +164,7 @@ std::string Translation::offBecause(const Key &key) const {
 }
 
 /// Gives each key a part in a setting that is made of several.
-void Translation::linkSettings(const Given &found) {
+void Translation::linkSettings(const ConfigEntry &found) {
   for (size_t i = 0; i < config.settings.size(); ++i) {
     std::vector<size_t> &linked = now->settings;
     if (config.settings[i].key == found.named() &&
@@ -175,29 +175,29 @@ void Translation::linkSettings(const Given &found) {
 }
 
 /// A value that is neither null nor auto.
-void Translation::apply(const Given &found) {
+void Translation::apply(const ConfigEntry &found) {
   const Key &key = *found.key;
   if (key.converter->read != nullptr) {
     key.converter->read(found, *this);
-  } else if (key.does == Does::Refused && asks(found.value, key)) {
+  } else if (key.does == KeySupport::Refused && asks(found.value, key)) {
     refuse(found, key.text);
-  } else if (key.does == Does::Refused) {
+  } else if (key.does == KeySupport::Refused) {
     bool word = found.value.kind == Value::Kind::Scalar && isOn(&found.value);
     noEffect(word ? "the default" : "off");
   }
   linkSettings(found);
-  bool said = key.does == Does::Applied &&
+  bool said = key.does == KeySupport::Applied &&
               (!now->settings.empty() || !now->text.empty());
-  if (now->does == key.does && key.does != Does::Refused && !said) {
+  if (now->does == key.does && key.does != KeySupport::Refused && !said) {
     say(key.text);
   }
 }
 
-void Translation::translate(const Given &found) {
+void Translation::translate(const ConfigEntry &found) {
   const Key &key = *found.key;
-  Meaning meaning{found.written,    found.shown, found.file,
-                  found.value.line, key.does,    asks(found.value, key),
-                  found.note,       {}};
+  TranslatedKey meaning{found.written,    found.shown, found.file,
+                        found.value.line, key.does,    asks(found.value, key),
+                        found.note,       {}};
   now = &meaning;
   if (!found.problem.empty()) {
     refuse(found, found.problem);
@@ -208,10 +208,11 @@ void Translation::translate(const Given &found) {
     if (leafOf(key.path) == "type") { // of the whole section
       note(absl::StrCat(found.named(), " has no effect: ", by));
     }
-  } else if (key.does != Does::NoEffect && key.does != Does::OutOfScope &&
+  } else if (key.does != KeySupport::NoEffect &&
+             key.does != KeySupport::OutOfScope &&
              !hasType(found.value, key.type)) {
     refuse(found, absl::StrCat("expected ", nameOf(key.type)));
-  } else if (found.value.isAuto() && key.does != Does::NoEffect) {
+  } else if (found.value.isAuto() && key.does != KeySupport::NoEffect) {
     sayAuto(found);
   } else if (found.value.isNull()) {
     say("as if it were missing");
@@ -227,7 +228,7 @@ Config Translation::translate() {
   fillIn();
   reconcileBatch();
   setBatch();
-  for (const Given &found : all) {
+  for (const ConfigEntry &found : all) {
     translate(found);
   }
   sayDefaults();

@@ -15,7 +15,7 @@
 namespace zerograph::config {
 
 /// A key that was found.
-struct Given {
+struct ConfigEntry {
   const Key *key;
   Value value;
   std::string written; ///< its path as in the file
@@ -33,17 +33,17 @@ struct Given {
 struct Setting {
   std::string option; ///< without dashes
   std::string value;  ///< as on a command line; "true" of a flag
-  std::string key;    ///< as Given::named
+  std::string key;    ///< as ConfigEntry::named
   /// The key asks for what DeepSpeed does anyway: no harm where there is no
   /// such option yet.
   bool by_default = false;
 };
 
 /// The meaning of a key here.
-struct Meaning {
+struct TranslatedKey {
   std::string key, value, file;
   int line = 0;
-  Does does = Does::Applied;
+  KeySupport does = KeySupport::Applied;
   bool asks = false;            ///< for what DeepSpeed does not do anyway
   std::string text;             ///< why, or how
   std::vector<size_t> settings; ///< indices in Config::settings
@@ -76,7 +76,8 @@ struct Batch {
 
 /// A configuration, translated.
 struct Config {
-  std::vector<Meaning> meanings; ///< one for each key, in the file's order
+  std::vector<TranslatedKey>
+      meanings;                  ///< one for each key, in the file's order
   std::vector<Setting> settings; ///< no option twice
   std::vector<Auto> autos;       ///< that hold unless the option is given
   std::vector<std::string> notes;
@@ -89,7 +90,8 @@ struct Config {
 class Translation {
 public:
   /// `deepspeed`: what is missing is as by DeepSpeed; else as by PyTorch.
-  Translation(std::vector<Given> found, const Known &known, bool deepspeed)
+  Translation(std::vector<ConfigEntry> found, const Known &known,
+              bool deepspeed)
       : all(std::move(found)), known(known), deepspeed(deepspeed) {}
 
   Config translate();
@@ -109,29 +111,29 @@ public:
   std::optional<std::string> given(const std::string &option) const;
   /// Gives an option its value. Two keys may disagree where the command line
   /// decides.
-  void set(const Given &from, const std::string &option, std::string value,
-           bool by_default = false);
+  void set(const ConfigEntry &from, const std::string &option,
+           std::string value, bool by_default = false);
   /// The key has no effect after all.
   void noEffect(std::string text);
-  void refuse(const Given &what, absl::string_view why);
+  void refuse(const ConfigEntry &what, absl::string_view why);
   void note(std::string text) { config.notes.push_back(std::move(text)); }
   /// Says what the key has become, which is one number of a batch.
-  void sayBatch(const Given &found);
+  void sayBatch(const ConfigEntry &found);
   /// Adds to what is said of the key.
   void say(absl::string_view text);
   /// Says that the key is auto, and what its option's default is: the table's,
   /// unless it depends on the run.
-  void sayDefault(const Given &found);
-  void sayDefault(const Given &found, const std::string &text);
+  void sayDefault(const ConfigEntry &found);
+  void sayDefault(const ConfigEntry &found, const std::string &text);
 
 private:
-  const Given *find(absl::string_view path) const;
-  void translate(const Given &found);
+  const ConfigEntry *find(absl::string_view path) const;
+  void translate(const ConfigEntry &found);
   void fillIn();
-  void fillInDefaults(Given &found);
-  void sayAuto(const Given &found);
-  void apply(const Given &found);
-  void linkSettings(const Given &found);
+  void fillInDefaults(ConfigEntry &found);
+  void sayAuto(const ConfigEntry &found);
+  void apply(const ConfigEntry &found);
+  void linkSettings(const ConfigEntry &found);
   std::string offBecause(const Key &key) const;
   void reconcileBatch();
   void setBatch();
@@ -143,11 +145,11 @@ private:
   void sayAutoPrecision();
   void addGradScaler();
 
-  std::vector<Given> all;
+  std::vector<ConfigEntry> all;
   const Known &known;
   bool deepspeed;
   Config config;
-  Meaning *now = nullptr;
+  TranslatedKey *now = nullptr;
 };
 
 /// The batch that the file and what is known besides make; where the numbers do

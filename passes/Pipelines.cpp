@@ -134,7 +134,7 @@ void buildZero(PhaseBuilder phase) {
   phase.add(zero::createClipNorm, skip);
   phase.add(zero::createFuseStep);
   // Early in a fused step, so that no update waits for it.
-  phase.add(zero::createMeanByCount);
+  phase.add(zero::createNormalizeByTokenCount);
   // Comes after the programs of training, whose units it reads.
   phase.add(zero::createEvaluate);
   phase.add(zero::createOneRank);
@@ -184,7 +184,7 @@ void buildKernels(OpPassManager &passes, const TargetInfo &target) {
   // Again, after CSE, as what follows.
   passes.addPass(zero::createSplitSides());
   passes.addNestedPass<nn::ProgramOp>(zero::createForgetRecalls());
-  passes.addNestedPass<nn::ProgramOp>(zero::createEarlyUpdates());
+  passes.addNestedPass<nn::ProgramOp>(zero::createHoistUpdates());
 }
 
 void buildSchedule(OpPassManager &passes, const TargetInfo &target) {

@@ -20,8 +20,8 @@ namespace zerograph {
 namespace {
 
 using config::Dialect;
-using config::Does;
 using config::Key;
+using config::KeySupport;
 
 constexpr char kIntroduction[] =
     R"(# Keys of DeepSpeed's and Accelerate's files

@@ -35,8 +35,8 @@ struct Options {
 void keepFileCopies(plan::Plan &plan) {
   for (plan::Program &program : *plan.mutable_programs()) {
     for (plan::Step &step : *program.mutable_steps()) {
-      std::optional<Way> way = wayOf(plan, step);
-      if (way == Way::Read || way == Way::Written) {
+      std::optional<TransferKind> way = transferKindOf(plan, step);
+      if (way == TransferKind::FileToHost || way == TransferKind::HostToFile) {
         continue;
       }
       uint32_t slice = step.accesses_size() > 0 ? step.accesses(0).slice() : 0;
@@ -63,7 +63,7 @@ absl::Status replay(const Options &options) {
   ZG_RETURN_IF_ERROR(validatePlan(loaded.plan));
   ZG_ASSIGN_OR_RETURN(auto programs, TrainingPrograms::of(loaded.plan));
   keepFileCopies(loaded.plan);
-  Crossing crossing = crossingOf(loaded.plan);
+  HostTransfers crossing = hostTransfersOf(loaded.plan);
   if ((crossing.read + crossing.written).is(0)) {
     return absl::InvalidArgumentError(
         "the plan reads and writes no file; compile it with "
@@ -84,13 +84,13 @@ absl::Status replay(const Options &options) {
   // The first step makes the file's bytes: a disk reads faster what was never
   // written.
   ZG_RETURN_IF_ERROR(runStep(*executor, programs));
-  CrossingCount before = executor->crossed();
+  HostTraffic before = executor->crossed();
   auto begin = std::chrono::steady_clock::now();
   for (unsigned step = 0; step < options.steps; ++step) {
     ZG_RETURN_IF_ERROR(runStep(*executor, programs));
   }
   std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
-  CrossingCount after = executor->crossed();
+  HostTraffic after = executor->crossed();
   std::printf("{\"file_system\": \"%s\", \"direct\": %s, \"io_uring\": %s, "
               "\"steps\": %u, \"read\": %llu, \"written\": %llu, "
               "\"seconds\": %.6f}\n",

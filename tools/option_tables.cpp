@@ -1,7 +1,8 @@
-//===- option_tables.cpp - the tables of options in a page ---------------===//
+//===- option_tables.cpp - the tables of options in a page ----------------===//
 //
-//     option_tables docs/options.md           fails where they are not the table's
-//     option_tables docs/options.md --write   writes them anew: `ninja docs`
+//     option_tables docs/options.md           fails where they are not the
+//     table's option_tables docs/options.md --write   writes them anew: `ninja
+//     docs`
 //
 // A table stands between `<!-- options: NAME -->` and `<!-- end -->`.
 //

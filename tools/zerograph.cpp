@@ -1,4 +1,4 @@
-//===- zerograph.cpp - the command: its commands --===//
+//===- zerograph.cpp - the command: its commands --------------------------===//
 
 #include "tools/cli/CommandLine.h"
 

@@ -81,7 +81,7 @@ def SumLoss : Pass<"nn-sum-loss", "::mlir::ModuleOp"> {
     input; the sum takes them. An error where no division is found, where the
     divisor depends on a trained parameter, or where either has 16 bits.
 
-    Runs before `nn-differentiate`; `zero-mean-by-count` divides, and the runtime
+    Runs before `nn-differentiate`; `zero-normalize-by-token-count` divides, and the runtime
     does for evaluations.
 
     reassociates: gradients are divided after they are summed, not before.

@@ -73,7 +73,7 @@ void Grouping::closeSources(Operation *op) {
 /// A group of single numbers a row becomes the row part of a larger space.
 void Grouping::liftToRows(Group &group, int64_t columns) {
   group.space = {group.space.elements * columns, columns};
-  group.evenRun *= columns;
+  group.contiguousMultiple *= columns;
   for (Operation *member : group.members) {
     group.levels[member] = Level::Row;
   }
@@ -83,7 +83,8 @@ void Grouping::merge(unsigned into, unsigned other) {
   Node &a = nodes[into], &b = nodes[other];
   a.group.space.columns =
       std::max(a.group.space.columns, b.group.space.columns);
-  a.group.evenRun = std::gcd(a.group.evenRun, b.group.evenRun);
+  a.group.contiguousMultiple =
+      std::gcd(a.group.contiguousMultiple, b.group.contiguousMultiple);
   for (Operation *member : b.group.members) {
     a.group.members.push_back(member);
     a.group.levels[member] = b.group.levels[member];
@@ -151,8 +152,9 @@ bool Grouping::tryJoin(unsigned own, Operation *op, Level slot, unsigned other,
     }
     // A buffer that is read in shorter pieces would have to be copied: the
     // result is stored instead, once.
-    if (columns != 0 && ((lift != Other && a.evenRun % columns != 0) ||
-                         (lift != Own && b.evenRun % columns != 0))) {
+    if (columns != 0 &&
+        ((lift != Other && a.contiguousMultiple % columns != 0) ||
+         (lift != Own && b.contiguousMultiple % columns != 0))) {
       continue;
     }
     Level reader = lift == Own ? Level::Row : slot;
@@ -195,7 +197,7 @@ int64_t Grouping::evenRunOfOperands(Operation *op, Space space) {
 void Grouping::addMember(Operation *op, Space space, Level slot, Level level,
                          bool operandsStored) {
   unsigned own = create(op, KernelForm::rows, space, level);
-  nodes[own].group.evenRun =
+  nodes[own].group.contiguousMultiple =
       operandsStored ? space.elements : evenRunOfOperands(op, space);
   SmallVector<Use> uses;
   llvm::SmallSetVector<unsigned, 4> groups;

@@ -45,7 +45,7 @@ struct Group {
   Space space;
   /// The run of a rows group: its rows can be read without copies only if their
   /// columns divide this (`evenRunOf`).
-  int64_t evenRun = 0;
+  int64_t contiguousMultiple = 0;
   /// The reduction of a columns group.
   Reduction reduction;
   /// In block order.

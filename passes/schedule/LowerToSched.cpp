@@ -49,7 +49,7 @@ struct LowerToSched : impl::LowerToSchedBase<LowerToSched> {
     if (failed(checkUnits(function, slices))) {
       return failure();
     }
-    Storage storage(function, slices);
+    BufferAssignment storage(function, slices);
     if (failed(storage.assign())) {
       return failure();
     }

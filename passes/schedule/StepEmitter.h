@@ -4,8 +4,8 @@
 #define ZEROGRAPH_PASSES_SCHEDULE_STEPEMITTER_H
 
 #include "passes/analysis/TargetInfo.h"
+#include "passes/schedule/BufferAssignment.h"
 #include "passes/schedule/KernelTable.h"
-#include "passes/schedule/Storage.h"
 
 namespace mlir::zg::sched {
 
@@ -13,7 +13,7 @@ namespace mlir::zg::sched {
 class StepEmitter {
 public:
   StepEmitter(ProgramOp program, SliceTable &slices, KernelTable &kernels,
-              const Storage &storage, const TargetInfo &target)
+              const BufferAssignment &storage, const TargetInfo &target)
       : program(program),
         builder(OpBuilder::atBlockEnd(&program.getBody().front())),
         context(program.getContext()), slices(slices), kernels(kernels),
@@ -74,7 +74,7 @@ private:
   MLIRContext *context;
   SliceTable &slices;
   KernelTable &kernels;
-  const Storage &storage;
+  const BufferAssignment &storage;
   const TargetInfo &target;
   Location location = builder.getUnknownLoc();
   std::string label;

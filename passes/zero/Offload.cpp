@@ -86,7 +86,7 @@ private:
       return known;
     }
     Value result;
-    if (OpOperand *source = madeAgainFrom(value)) {
+    if (OpOperand *source = rematerializationSource(value)) {
       unsigned index = source->getOperandNumber();
       Value below = offloaded(source->get(), user);
       Operation *again = OpBuilder(user).clone(*value.getDefiningOp());
@@ -109,7 +109,7 @@ private:
   /// of: then that goes down, and both sides make what they need of it. So a
   /// gradient stays one, also where it is widened. Returns null where there is
   /// none.
-  OpOperand *madeAgainFrom(Value value) {
+  OpOperand *rematerializationSource(Value value) {
     Operation *op = value.getDefiningOp();
     if (!op || !mayBeOnHost(op) || !nn::isElementwise(op)) {
       return nullptr;

@@ -25,7 +25,7 @@ def FileStates : Pass<"zero-file-states", "::mlir::ModuleOp"> {
         nn.return ..., %w
 
     `zero-offload`, which runs behind it, lets the host compute the update;
-    `zero-early-updates` moves reads and writes to it, once there are kernels.
+    `zero-hoist-updates` moves reads and writes to it, once there are kernels.
 
     bitwise: moves values and changes none.
   }];
@@ -66,7 +66,7 @@ def Offload : Pass<"zero-offload", "::mlir::ModuleOp"> {
                     Statistic<"fetched", "fetches", "fetches inserted">];
 }
 
-def EarlyUpdates : Pass<"zero-early-updates", "::mlir::zg::nn::ProgramOp"> {
+def HoistUpdates : Pass<"zero-hoist-updates", "::mlir::zg::nn::ProgramOp"> {
   let summary = "Writes each state as soon as that is possible.";
   let description = [{
     `@step` has the update behind the backward pass, so the gradients of all

@@ -224,7 +224,7 @@ def FuseStep : Pass<"zero-fuse-step", "::mlir::ModuleOp"> {
   let options = [dump_gradients];
 }
 
-def MeanByCount : Pass<"zero-mean-by-count", "::mlir::ModuleOp"> {
+def NormalizeByTokenCount : Pass<"zero-normalize-by-token-count", "::mlir::ModuleOp"> {
   let summary = "Divides gradients by what the losses of a step count.";
   let description = [{
     Where `nn-sum-loss` made the loss a sum, the scalar `gradient_scale`, which

@@ -30,7 +30,7 @@ constexpr int kNicer = 10;
 
 /// Lowers the priority, on Linux of this thread alone. Whether or not that
 /// succeeds, it can write.
-void beNicer() {
+void lowerIoPriority() {
   errno = 0;
   int own = getpriority(PRIO_PROCESS, 0);
   if (errno == 0) {
@@ -151,7 +151,7 @@ CheckpointWriter::waitUntil(const std::function<bool()> &done,
 }
 
 void CheckpointWriter::work() {
-  beNicer();
+  lowerIoPriority();
   std::unique_lock lock(mutex);
   while (true) {
     changed.wait(lock, [&] { return wanted || ending; });

@@ -103,7 +103,7 @@ struct StepTime {
 };
 
 /// Bytes that a rank's device, host and file have given each other.
-struct CrossingCount {
+struct HostTraffic {
   uint64_t down = 0;    // to the host
   uint64_t up = 0;      // to the device
   uint64_t read = 0;    // from the file to the host

@@ -133,7 +133,7 @@ absl::StatusOr<Executor::Part> Executor::bindPart(const plan::Program &program,
     for (const plan::Access &access : step.step->accesses()) {
       step.ranges.push_back(memory_.access(plan, access));
     }
-    if (std::optional<Way> way = wayOf(plan, *step.step)) {
+    if (std::optional<TransferKind> way = transferKindOf(plan, *step.step)) {
       step.moved = &moved[size_t(*way)];
     }
     if (isCollective(*step.step)) {

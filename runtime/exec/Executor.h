@@ -57,7 +57,7 @@ public:
 
   /// Returns the bytes that the device, the host and the file have given each
   /// other.
-  CrossingCount crossed() const {
+  HostTraffic crossed() const {
     return {moved[0], moved[1], moved[2], moved[3]};
   }
 
@@ -97,7 +97,7 @@ private:
   std::vector<std::unique_ptr<Buffer>> arenas_;
   RankMemory memory_;
   std::unique_ptr<Buffer> counters;    // between devices, or null
-  std::atomic<uint64_t> moved[4] = {}; // by Way
+  std::atomic<uint64_t> moved[4] = {}; // by TransferKind
   std::vector<Bound> programs;
   std::unique_ptr<NonfiniteSearch> search; // or null
   // The program that runs: its other parts may wait for the one that fails.

@@ -100,8 +100,9 @@ const char *graphsOf(const Session &session) {
 
 } // namespace
 
-absl::Status zerograph::sayWhere(const Session &session, const Machine &machine,
-                                 const Neighbours &neighbours) {
+absl::Status zerograph::logPlacement(const Session &session,
+                                     const Machine &machine,
+                                     const LocalTopology &neighbours) {
   unsigned ranks = worldOf(session.plan());
   bool on_gpus = isForGpus(session.plan());
   if (!session.first() || (!on_gpus && neighbours.machines == 1)) {

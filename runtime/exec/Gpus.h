@@ -34,8 +34,8 @@ gpuMemory(const Machine &machine, const plan::Plan &plan, unsigned ranks,
           std::optional<uint64_t> open);
 
 /// Says on what the ranks run, where that is GPUs or several machines.
-absl::Status sayWhere(const Session &session, const Machine &machine,
-                      const Neighbours &neighbours);
+absl::Status logPlacement(const Session &session, const Machine &machine,
+                          const LocalTopology &neighbours);
 
 /// Returns the session's options for how ranks exchange.
 NcclOptions ncclOptions(const Session &session);

@@ -32,7 +32,7 @@ absl::StatusOr<Machine> Machine::openVerified(const plan::Plan &plan,
   Machine machine;
   ZG_ASSIGN_OR_RETURN(machine.driver, openDriver(plan.devices(0), number));
   // Room is checked before libraries take time and memory; for all ranks later.
-  ZG_RETURN_IF_ERROR(machine.checkRoom(plan, Neighbours()));
+  ZG_RETURN_IF_ERROR(machine.checkRoom(plan, LocalTopology()));
   ZG_ASSIGN_OR_RETURN(machine.in_use_before, machine.driver->memoryInUse());
   ZG_ASSIGN_OR_RETURN(machine.module, machine.driver->load(plan, options));
   ZG_ASSIGN_OR_RETURN(machine.in_use_loaded, machine.driver->memoryInUse());
@@ -55,13 +55,13 @@ Machine::createDevices(const DeviceOptions &options) const {
   return devices;
 }
 
-absl::StatusOr<Neighbours> Machine::neighbours(ControlPlane &control) const {
+absl::StatusOr<LocalTopology> Machine::neighbours(ControlPlane &control) const {
   ZG_ASSIGN_OR_RETURN(std::string device, driver->accelerator());
   std::string here = machineName(), own = absl::StrCat(here, " ", device, "\n");
   ZG_ASSIGN_OR_RETURN(
       std::vector<std::string> texts,
       control.exchange("finding neighbours", own + describeThisProcess()));
-  Neighbours found{0, 0, 0};
+  LocalTopology found{0, 0, 0};
   std::set<std::string> machines;
   for (const std::string &text : texts) {
     std::string machine = text.substr(0, text.find(' '));
@@ -76,7 +76,7 @@ absl::StatusOr<Neighbours> Machine::neighbours(ControlPlane &control) const {
 }
 
 absl::Status Machine::checkRoom(const plan::Plan &plan,
-                                const Neighbours &neighbours,
+                                const LocalTopology &neighbours,
                                 uint64_t besides) const {
   MemoryNeed need;
   need.pinned = besides * neighbours.on_machine;

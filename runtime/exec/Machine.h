@@ -10,7 +10,7 @@ namespace zerograph {
 
 /// Counts the ranks that this one shares its device with, and its machine,
 /// itself included; and the machines that have ranks.
-struct Neighbours {
+struct LocalTopology {
   unsigned on_device = 1, on_machine = 1, machines = 1;
   /// Tells whether this rank is the first of its process on its device.
   bool first_here = true;
@@ -52,12 +52,12 @@ struct Machine {
   absl::StatusOr<RankDevices> createDevices(const DeviceOptions &options) const;
 
   /// Returns the neighbours of a rank. All ranks call it.
-  absl::StatusOr<Neighbours> neighbours(ControlPlane &control) const;
+  absl::StatusOr<LocalTopology> neighbours(ControlPlane &control) const;
   /// Refuses arenas that there is no memory for, and streams that the device
   /// has no queues for, those of neighbours too. `besides` is what each rank
   /// has of the machine's memory besides, in bytes.
   absl::Status checkRoom(const plan::Plan &plan,
-                         const Neighbours &neighbours = {},
+                         const LocalTopology &neighbours = {},
                          uint64_t besides = 0) const;
 };
 

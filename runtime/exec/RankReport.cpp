@@ -30,7 +30,7 @@ void zerograph::add(const TrafficCount &received, exec::Traffic &sum) {
   sum.set_scalar(sum.scalar() + received.scalar);
 }
 
-void zerograph::add(const CrossingCount &crossed, exec::Crossing &sum) {
+void zerograph::add(const HostTraffic &crossed, exec::HostTransfers &sum) {
   sum.set_down(sum.down() + crossed.down);
   sum.set_up(sum.up() + crossed.up);
   sum.set_read(sum.read() + crossed.read);
@@ -57,7 +57,7 @@ RankResult zerograph::resultOf(const exec::RankReport &report) {
   result.first_step = countOf(report.first_step());
   result.total = countOf(report.total());
   result.evaluation = countOf(report.evaluation());
-  const exec::Crossing &crossing = report.first_crossing();
+  const exec::HostTransfers &crossing = report.first_crossing();
   result.first_crossing = {crossing.down(), crossing.up(), crossing.read(),
                            crossing.written()};
   result.checkpoint_bytes = report.checkpoint_bytes();

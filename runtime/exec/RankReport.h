@@ -11,7 +11,7 @@ namespace zerograph {
 
 /// Adds what a rank has received, or its device, host and file.
 void add(const TrafficCount &received, exec::Traffic &sum);
-void add(const CrossingCount &crossed, exec::Crossing &sum);
+void add(const HostTraffic &crossed, exec::HostTransfers &sum);
 /// Adds the times of a rank's steps.
 void add(const StepTimes &times, exec::RankReport &report);
 

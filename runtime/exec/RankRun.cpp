@@ -55,7 +55,7 @@ absl::Status RankRun::meet() {
 }
 
 absl::Status RankRun::trainAndSave() {
-  ZG_RETURN_IF_ERROR(sayWhere(session, machine, neighbours));
+  ZG_RETURN_IF_ERROR(logPlacement(session, machine, neighbours));
   ZG_RETURN_IF_ERROR(prepare());
   ZG_RETURN_IF_ERROR(trainSteps());
   ZG_RETURN_IF_ERROR(lookAtWeights());

@@ -70,7 +70,7 @@ private:
   ControlPlane &control;
   std::unique_ptr<Trainer> trainer;
   RankCheckpoints checkpoints; // of the trainer's memory
-  Neighbours neighbours;
+  LocalTopology neighbours;
   /// The bytes of a GPU in use when what ranks exchange by was open.
   std::optional<uint64_t> in_use_open;
   exec::RankReport report; ///< of this rank

@@ -2,7 +2,7 @@
 
 #include "runtime/exec/Staging.h"
 
-#include "runtime/plan/Arrivals.h"
+#include "runtime/plan/StagedInputs.h"
 
 using namespace zerograph;
 
@@ -10,12 +10,12 @@ absl::StatusOr<Staging> Staging::create(const plan::Plan &plan,
                                         unsigned program,
                                         const RankMemory &memory) {
   Staging staging(plan);
-  std::vector<Arrival> arrivals = arrivalsOf(plan);
+  std::vector<StagedInput> arrivals = stagedInputsOf(plan);
   for (const plan::Step &step : plan.programs(int(program)).steps()) {
     const auto &offsets = step.copy_in().offsets(); // none of other steps
     for (int i = 0; i < offsets.size(); ++i) {
       uint32_t slice = step.accesses(i + 2).slice();
-      const Arrival &arrival = arrivals[slice];
+      const StagedInput &arrival = arrivals[slice];
       if (arrival.input) {
         staging.inputs.push_back(
             {arrival.number, offsets[i], plan.slices(int(slice)).bytes()});

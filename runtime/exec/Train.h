@@ -127,10 +127,10 @@ struct RankResult {
   /// The end of the highest byte written, one an arena: at most `peakOf` of the
   /// plan.
   std::vector<uint64_t> touched;
-  TrafficCount first_step;      // bytes received from other ranks
-  TrafficCount total;           // of all steps
-  TrafficCount evaluation;      // of the last one
-  CrossingCount first_crossing; // of the first step
+  TrafficCount first_step;    // bytes received from other ranks
+  TrafficCount total;         // of all steps
+  TrafficCount evaluation;    // of the last one
+  HostTraffic first_crossing; // of the first step
   /// The bytes of the copy that checkpoints are written from: by the plan, and
   /// as the last one filled it.
   uint64_t checkpoint_bytes = 0, checkpoint_copied = 0;

@@ -139,7 +139,7 @@ public:
   }
   /// Returns the times of the last step.
   StepTimes times() const { return executor->times(); }
-  CrossingCount crossed() const { return executor->crossed(); }
+  HostTraffic crossed() const { return executor->crossed(); }
 
 private:
   Trainer(const LoadedPlan &loaded, const TrainerOptions &options);

@@ -200,7 +200,7 @@ absl::Status DataSource::readPlaces(int input, uint64_t begin, uint64_t end,
     ZG_RETURN_IF_ERROR(array.file->read(array.offset, array.bytes, data));
     return checkValues(shards.front(), input, 0, 1, data);
   }
-  // Neighbours in a file are read at once.
+  // LocalTopology in a file are read at once.
   uint64_t next = begin < end ? order(begin) : 0;
   while (begin < end) {
     uint64_t first = next, past = first + 1;

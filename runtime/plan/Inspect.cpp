@@ -6,7 +6,7 @@
 #include "runtime/plan/ForEachStep.h"
 #include "runtime/plan/InspectParts.h"
 #include "runtime/plan/Memory.h"
-#include "runtime/plan/Textbook.h"
+#include "runtime/plan/TheoreticalTraffic.h"
 #include "runtime/plan/Traffic.h"
 #include "runtime/plan/UnitParts.h"
 #include "runtime/plan/Validate.h"
@@ -160,7 +160,7 @@ Json memoryJson(const plan::Plan &plan) {
 }
 
 Json trafficJson(const plan::Plan &plan) {
-  Textbook book = compareWithTextbook(plan);
+  TheoreticalTraffic book = compareWithTextbook(plan);
   Json differences = Json::array();
   for (const Difference &difference : book.differences) {
     differences.push_back(
@@ -170,7 +170,7 @@ Json trafficJson(const plan::Plan &plan) {
   uint64_t saved = reducesLast(plan)
                        ? traffic.reduce.saturated() * (plan.accumulate() - 1)
                        : 0;
-  Crossing crossing = crossingOf(plan);
+  HostTransfers crossing = hostTransfersOf(plan);
   Json json{
       {"gather", traffic.gather.saturated()},
       {"reduce", traffic.reduce.saturated()},
@@ -250,7 +250,7 @@ void addSteps(const plan::Plan &plan, Json &report) {
       Json &added = collectives.emplace_back(exchange);
       added["sequence"] = step.sequence();
       added["received"] = kindOf(step).traffic(plan, step).all().saturated();
-    } else if (wayOf(plan, step)) {
+    } else if (transferKindOf(plan, step)) {
       transfers.emplace_back(exchange)["bytes"] = step.accesses(0).bytes();
     }
     uint64_t bytes = 0;

@@ -260,7 +260,7 @@ std::string fitsLine(const plan::Plan &plan, bool exact) {
 
 std::string trafficLine(const plan::Plan &plan, bool exact) {
   Traffic traffic = trafficOf(plan);
-  Crossing crossing = crossingOf(plan);
+  HostTransfers crossing = hostTransfersOf(plan);
   std::vector<std::string> parts;
   auto add = [&](const char *what, Checked bytes) {
     if (!bytes.is(0)) {

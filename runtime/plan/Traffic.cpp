@@ -25,44 +25,45 @@ Traffic trafficOf(const plan::Plan &plan) {
   return sum;
 }
 
-std::optional<Way> wayOf(const plan::Plan &plan, const plan::Step &step) {
+std::optional<TransferKind> transferKindOf(const plan::Plan &plan,
+                                           const plan::Step &step) {
   if (!step.has_copy()) {
     return std::nullopt;
   }
   switch (plan.streams(int(step.stream())).kind()) {
   case plan::COPY_OUT:
-    return Way::Down;
+    return TransferKind::DeviceToHost;
   case plan::COPY_IN:
-    return Way::Up;
+    return TransferKind::HostToDevice;
   case plan::FILE_READ:
-    return Way::Read;
+    return TransferKind::FileToHost;
   case plan::FILE_WRITE:
-    return Way::Written;
+    return TransferKind::HostToFile;
   default:
     return std::nullopt;
   }
 }
 
-Checked &Crossing::of(Way way) {
-  switch (way) {
-  case Way::Down:
+Checked &HostTransfers::of(TransferKind kind) {
+  switch (kind) {
+  case TransferKind::DeviceToHost:
     return down;
-  case Way::Up:
+  case TransferKind::HostToDevice:
     return up;
-  case Way::Read:
+  case TransferKind::FileToHost:
     return read;
-  case Way::Written:
+  case TransferKind::HostToFile:
     break;
   }
   return written;
 }
 
-Crossing crossingOf(const plan::Plan &plan) {
-  Crossing sum;
+HostTransfers hostTransfersOf(const plan::Plan &plan) {
+  HostTransfers sum;
   for (const plan::Program &program : plan.programs()) {
     Checked runs = runsPerStep(plan, program);
     for (const plan::Step &step : program.steps()) {
-      if (std::optional<Way> way = wayOf(plan, step)) {
+      if (std::optional<TransferKind> way = transferKindOf(plan, step)) {
         Checked &bytes = sum.of(*way);
         bytes = bytes + runs * step.accesses(0).bytes();
       }

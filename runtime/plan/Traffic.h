@@ -14,20 +14,21 @@ Traffic trafficOf(const plan::Plan &plan);
 
 /// The ways that bytes go within a rank: to the host, to the device, from its
 /// file to the host, and back.
-enum class Way { Down, Up, Read, Written };
+enum class TransferKind { DeviceToHost, HostToDevice, FileToHost, HostToFile };
 
 /// Bytes that a rank's device, host and file give each other.
-struct Crossing {
+struct HostTransfers {
   Checked down = 0, up = 0, read = 0, written = 0;
 
-  Checked &of(Way way);
+  Checked &of(TransferKind kind);
 };
 
 /// In one step of training. Inputs and scalars are not counted.
-Crossing crossingOf(const plan::Plan &plan);
+HostTransfers hostTransfersOf(const plan::Plan &plan);
 
 /// The way on which a step brings bytes; none where it brings none.
-std::optional<Way> wayOf(const plan::Plan &plan, const plan::Step &step);
+std::optional<TransferKind> transferKindOf(const plan::Plan &plan,
+                                           const plan::Step &step);
 
 /// In an evaluation, for one micro-batch of each rank; nothing where the plan
 /// does not evaluate.

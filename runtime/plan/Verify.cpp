@@ -8,12 +8,12 @@
 namespace zerograph {
 namespace {
 
-using Check = void (*)(const verify::Subject &, verify::Findings &);
+using Check = void (*)(const verify::VerifierContext &, verify::Findings &);
 
 constexpr Check kChecks[] = {
     verify::checkStreams,      verify::checkCollectiveOrder,
     verify::checkRaces,        verify::checkLifetimes,
-    verify::checkDefinitions,  verify::checkArrivals,
+    verify::checkDefinitions,  verify::checkStagedInputs,
     verify::checkTypes,        verify::checkOperandsOfCollectives,
     verify::checkCopies,       verify::checkReductions,
     verify::checkAccumulators, verify::checkUpdates,
@@ -23,8 +23,8 @@ constexpr Check kChecks[] = {
 
 } // namespace
 
-verify::Subject::Subject(const plan::Plan &plan)
-    : plan(plan), mesh(plan), parts(plan), arrivals(arrivalsOf(plan)),
+verify::VerifierContext::VerifierContext(const plan::Plan &plan)
+    : plan(plan), mesh(plan), parts(plan), arrivals(stagedInputsOf(plan)),
       read_after(plan.slices_size()) {
   for (const plan::Program &program : plan.programs()) {
     orders.emplace_back(program);
@@ -43,13 +43,13 @@ verify::Subject::Subject(const plan::Plan &plan)
 
 absl::StatusOr<std::vector<std::string>> findWaste(const plan::Plan &plan) {
   ZG_RETURN_IF_ERROR(validatePlan(plan));
-  verify::Subject subject(plan);
+  verify::VerifierContext context(plan);
   std::string text;
   size_t dropped = 0;
   std::vector<std::string> waste;
   for (Check check : kChecks) {
     verify::Findings findings;
-    check(subject, findings);
+    check(context, findings);
     for (const std::string &line : findings.problems.kept()) {
       absl::StrAppend(&text, "\n  ", line);
     }

@@ -1,4 +1,4 @@
-//===- Initialize.cpp - the parameters' first values ---------------------===//
+//===- Initialize.cpp - the parameters' first values ----------------------===//
 
 #include "runtime/state/Initialize.h"
 
@@ -6,7 +6,7 @@
 #include "runtime/plan/UnitParts.h"
 #include "runtime/state/Adapters.h"
 #include "runtime/state/Convert.h"
-#include "runtime/state/MadeValues.h"
+#include "runtime/state/InitializedWeights.h"
 #include "runtime/state/NotFinite.h"
 #include "runtime/state/OriginTexts.h"
 #include "runtime/state/Transpose.h"
@@ -118,7 +118,7 @@ absl::Status ParameterSources::write(const ParameterPart &part) const {
 }
 
 absl::Status ParameterSources::writeMade(const ParameterPart &part) const {
-  MadeValues made = {options.init_missing.value_or(0), options.seed};
+  InitializedWeights made = {options.init_missing.value_or(0), options.seed};
   plan::ElementType type = trainedType(*part.unit, *part.parameter);
   return writePart(part, type,
                    [&](uint64_t first, uint64_t count, std::byte *to) {

@@ -1,4 +1,4 @@
-//===- OriginTexts.cpp - what is said of the first values ----------------===//
+//===- OriginTexts.cpp - what is said of the first values -----------------===//
 
 #include "runtime/state/OriginTexts.h"
 

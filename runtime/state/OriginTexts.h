@@ -1,4 +1,4 @@
-//===- OriginTexts.h - what is said of the first values ------------------===//
+//===- OriginTexts.h - what is said of the first values -------------------===//
 
 #ifndef ZEROGRAPH_RUNTIME_STATE_ORIGINTEXTS_H
 #define ZEROGRAPH_RUNTIME_STATE_ORIGINTEXTS_H

@@ -1,4 +1,4 @@
-//===- Origins.cpp - where the parameters' first values lie --------------===//
+//===- Origins.cpp - where the parameters' first values lie ---------------===//
 
 #include "runtime/state/Origins.h"
 

@@ -1,4 +1,4 @@
-//===- Origins.h - where the parameters' first values lie ----------------===//
+//===- Origins.h - where the parameters' first values lie -----------------===//
 
 #ifndef ZEROGRAPH_RUNTIME_STATE_ORIGINS_H
 #define ZEROGRAPH_RUNTIME_STATE_ORIGINS_H

@@ -1,4 +1,4 @@
-//===- SourceFiles.cpp - the files that a plan names ---------------------===//
+//===- SourceFiles.cpp - the files that a plan names ----------------------===//
 
 #include "runtime/state/SourceFiles.h"
 

@@ -1,4 +1,4 @@
-//===- SourceFiles.h - the files that a plan names -----------------------===//
+//===- SourceFiles.h - the files that a plan names ------------------------===//
 
 #ifndef ZEROGRAPH_RUNTIME_STATE_SOURCEFILES_H
 #define ZEROGRAPH_RUNTIME_STATE_SOURCEFILES_H

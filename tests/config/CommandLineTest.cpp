@@ -31,8 +31,8 @@ TEST(CommandLine, FixesTheLossScale) {
   Config config = readWith({{"loss-scale", "128"}}, file);
   for (const char *key : {"loss_scale_window", "initial_scale_power",
                           "hysteresis", "min_loss_scale"}) {
-    Meaning meaning = meaningOf(config, std::string("fp16.") + key);
-    EXPECT_EQ(meaning.does, Does::NoEffect) << key;
+    TranslatedKey meaning = meaningOf(config, std::string("fp16.") + key);
+    EXPECT_EQ(meaning.does, KeySupport::NoEffect) << key;
     EXPECT_EQ(meaning.text, "--loss-scale 128 never changes") << key;
   }
   EXPECT_EQ(valueOf(config, "initial-scale-power"), "");
@@ -102,9 +102,9 @@ TEST(CommandLine, ChoosesWhatIsOffloaded) {
   }
   for (const char *key : {"offload_optimizer.device", "offload_param.device",
                           "offload_optimizer.ratio"}) {
-    Meaning meaning =
+    TranslatedKey meaning =
         meaningOf(config, absl::StrCat("zero_optimization.", key));
-    EXPECT_EQ(meaning.does, Does::NoEffect) << key;
+    EXPECT_EQ(meaning.does, KeySupport::NoEffect) << key;
     EXPECT_EQ(meaning.text, "the command line's --offload auto wins") << key;
     EXPECT_EQ(absl::StrContains(linesOf(config.notes),
                                 absl::StrCat("--offload auto of the command "
@@ -166,7 +166,7 @@ TEST(CommandLine, DecidesWhetherBetasAreCycled) {
   Config config = readWith({{"cycle-max-momentum", "0"}}, kFile);
   EXPECT_EQ(valueOf(config, "betas"), "");
   EXPECT_EQ(valueOf(config, "cycle-min-momentum"), "");
-  EXPECT_EQ(meaningOf(config, "scheduler.type").does, Does::Applied);
+  EXPECT_EQ(meaningOf(config, "scheduler.type").does, KeySupport::Applied);
   config = readWith({{"cycle-max-momentum", "0.95"}}, kFile);
   EXPECT_EQ(valueOf(config, "betas"), "0.95,0.99");
   EXPECT_THAT(linesOf(config.notes), Not(HasSubstr("from 0.9 ")));
@@ -176,9 +176,9 @@ TEST(CommandLine, NamesTheFolderThatAutoDoesNot) {
   const char *kFile = R"({"zero_optimization": {"stage": 1,
       "offload_optimizer": {"device": "nvme", "nvme_path": "auto"}}})";
   Config config = readWith({}, kFile);
-  Meaning meaning =
+  TranslatedKey meaning =
       meaningOf(config, "zero_optimization.offload_optimizer.nvme_path");
-  EXPECT_EQ(meaning.does, Does::NoEffect);
+  EXPECT_EQ(meaning.does, KeySupport::NoEffect);
   EXPECT_THAT(meaning.text, HasSubstr("give --nvme-path"));
   EXPECT_EQ(valueOf(config, "nvme-path"), "");
 }

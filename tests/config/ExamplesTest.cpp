@@ -32,7 +32,7 @@ std::string withoutFolder(std::string text, const std::string &folder) {
 
 std::string described(const Config &config) {
   std::string text;
-  for (const Meaning &meaning : config.meanings) {
+  for (const TranslatedKey &meaning : config.meanings) {
     absl::StrAppend(&text, meaning.key, " = ", meaning.value, ": ",
                     nameOf(meaning.does));
     for (size_t index : meaning.settings) {

@@ -20,7 +20,8 @@ TEST(Keys, AreComplete) {
     }
     bool says = !key.text.empty() || !key.option.empty() || !key.target.empty();
     EXPECT_TRUE(says) << key.path << " says nothing";
-    EXPECT_EQ(key.does == Does::Refused && key.text.empty(), false) << key.path;
+    EXPECT_EQ(key.does == KeySupport::Refused && key.text.empty(), false)
+        << key.path;
     if (!key.target.empty()) {
       EXPECT_NE(findKey(Dialect::DeepSpeed, key.target), nullptr) << key.path;
     }
@@ -77,7 +78,7 @@ TEST(Keys, AreTakenAtTheirDefaults) {
 TEST(Keys, AreRefusedBeyondTheirDefaults) {
   int refused = 0;
   for (const Key &key : keys()) {
-    if (key.dialect != Dialect::DeepSpeed || key.does != Does::Refused ||
+    if (key.dialect != Dialect::DeepSpeed || key.does != KeySupport::Refused ||
         absl::StrContains(key.path, ".offload_optimizer.") ||
         absl::EndsWith(key.path, ".decay_mom_rate")) {
       continue;
@@ -159,7 +160,8 @@ TEST(Keys, ThatAreUnknownAreSaidWithWhatIsNear) {
 TEST(Keys, WithoutEffectMayHaveAnyType) {
   for (const Key &key : keys()) {
     if (key.dialect != Dialect::DeepSpeed || key.type == Type::Section ||
-        (key.does != Does::NoEffect && key.does != Does::OutOfScope)) {
+        (key.does != KeySupport::NoEffect &&
+         key.does != KeySupport::OutOfScope)) {
       continue;
     }
     for (const char *value :

@@ -14,9 +14,10 @@ TEST(OffloadTraps, OffloadOfParametersIsForStage3) {
                               R"(, "offload_optimizer": {"device": "cpu"},
              "offload_param": {"device": "cpu", "pin_memory": true}}})"));
     EXPECT_EQ(linesOf(config.problems), "");
-    Meaning meaning =
+    TranslatedKey meaning =
         meaningOf(config, "zero_optimization.offload_param.device");
-    EXPECT_EQ(meaning.does, stage == 3 ? Does::Applied : Does::NoEffect);
+    EXPECT_EQ(meaning.does,
+              stage == 3 ? KeySupport::Applied : KeySupport::NoEffect);
     EXPECT_EQ(valueOf(config, "offload-param"), stage == 3 ? "cpu" : "");
     if (stage < 3) {
       EXPECT_THAT(meaning.text, HasSubstr(absl::StrCat("with stage ", stage)));

@@ -146,9 +146,9 @@ TEST(Optimizer, OfTheCommandLineReplacesTheFiles) {
   EXPECT_EQ(valueOf(config, "weight-decay"), "");
   EXPECT_EQ(valueOf(config, "lr"), "0.1");
   for (const char *param : {"betas", "eps", "amsgrad"}) {
-    Meaning meaning =
+    TranslatedKey meaning =
         meaningOf(config, std::string("optimizer.params.") + param);
-    EXPECT_EQ(meaning.does, Does::NoEffect) << param;
+    EXPECT_EQ(meaning.does, KeySupport::NoEffect) << param;
     EXPECT_EQ(meaning.text, "--optimizer sgd was given") << param;
   }
   EXPECT_THAT(meaningOf(config, "optimizer.params.weight_decay").text,
@@ -199,7 +199,8 @@ TEST(Optimizer, AScheduleOfPyTorchIsAnOption) {
     std::string file = absl::StrCat("{scheduler: {type: ", type, "}}");
     Config config = readGood(file);
     EXPECT_THAT(linesOf(config.problems), HasSubstr(option)) << type;
-    EXPECT_EQ(meaningOf(config, "scheduler.type").does, Does::Refused) << type;
+    EXPECT_EQ(meaningOf(config, "scheduler.type").does, KeySupport::Refused)
+        << type;
   }
 }
 

@@ -29,10 +29,10 @@ inline std::string valueOf(const Config &config, const std::string &option) {
 }
 
 /// Returns what a key means; the test fails where it is not listed once.
-inline Meaning meaningOf(const Config &config, const std::string &key) {
-  Meaning meaning;
+inline TranslatedKey meaningOf(const Config &config, const std::string &key) {
+  TranslatedKey meaning;
   int count = 0;
-  for (const Meaning &each : config.meanings) {
+  for (const TranslatedKey &each : config.meanings) {
     if (each.key == key) {
       meaning = each;
       ++count;

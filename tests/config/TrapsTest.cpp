@@ -32,7 +32,7 @@ TEST(Traps, BothTypesOf16Bits) {
   EXPECT_THAT(linesOf(config.problems), HasSubstr("keep one of them"));
   config = readGood(R"({"bfloat16": {"enabled": true}})");
   EXPECT_EQ(valueOf(config, "precision"), "bf16");
-  EXPECT_THAT(meaningOf(config, "bfloat16.enabled").does, Does::Applied);
+  EXPECT_THAT(meaningOf(config, "bfloat16.enabled").does, KeySupport::Applied);
 }
 
 TEST(Traps, ThePrecisionOfTheCommandLineWins) {
@@ -42,7 +42,7 @@ TEST(Traps, ThePrecisionOfTheCommandLineWins) {
       R"({"fp16": {"enabled": true, "loss_scale_window": 500}})", known);
   EXPECT_TRUE(config.problems.empty()) << linesOf(config.problems);
   for (const char *key : {"fp16.enabled", "fp16.loss_scale_window"}) {
-    EXPECT_EQ(meaningOf(config, key).does, Does::NoEffect) << key;
+    EXPECT_EQ(meaningOf(config, key).does, KeySupport::NoEffect) << key;
   }
   EXPECT_EQ(valueOf(config, "loss-scale-window"), "");
   known.options["precision"] = "fp32";
@@ -162,7 +162,7 @@ TEST(Traps, AFixedLossScaleHasNoWindow) {
       "initial_scale_power": 16, "hysteresis": 2}})");
   EXPECT_EQ(valueOf(config, "loss-scale"), "128");
   EXPECT_EQ(valueOf(config, "initial-scale-power"), "");
-  EXPECT_EQ(meaningOf(config, "fp16.hysteresis").does, Does::NoEffect);
+  EXPECT_EQ(meaningOf(config, "fp16.hysteresis").does, KeySupport::NoEffect);
 }
 
 TEST(Traps, MastersOf16BitsBothOrNone) {
@@ -179,13 +179,13 @@ TEST(Traps, ASectionThatIsOffHasNoEffect) {
       "bf16": {"enabled": false, "bf16_optimizer_states": true},
       "compile": {"offload_parameters": true}})");
   EXPECT_EQ(linesOf(config.problems), "");
-  EXPECT_EQ(meaningOf(config, "fp16.loss_scale").does, Does::NoEffect);
+  EXPECT_EQ(meaningOf(config, "fp16.loss_scale").does, KeySupport::NoEffect);
   EXPECT_EQ(meaningOf(config, "fp16.loss_scale").text,
             "'fp16.enabled' is missing");
   EXPECT_EQ(meaningOf(config, "bf16.bf16_optimizer_states").text,
             "'bf16.enabled' is false");
   EXPECT_EQ(meaningOf(config, "compile.offload_parameters").does,
-            Does::NoEffect);
+            KeySupport::NoEffect);
 }
 
 TEST(Traps, StageMayBeTrue) {
@@ -214,7 +214,7 @@ TEST(Traps, BucketsAreElementsAsFloats) {
   config = ofStage('0');
   EXPECT_EQ(valueOf(config, "bucket-bytes"), "");
   EXPECT_EQ(meaningOf(config, "zero_optimization.reduce_bucket_size").does,
-            Does::NoEffect);
+            KeySupport::NoEffect);
   EXPECT_EQ(valueOf(readGood(R"({"zero_optimization": {"stage": 1},
                                  "allgather_size": 100})"),
                     "bucket-bytes"),
@@ -253,7 +253,7 @@ TEST(Traps, WhatTransformersFillsIn) {
   Config config = ofStage('3');
   EXPECT_EQ(valueOf(config, "bucket-bytes"), "2359296"); // 4 * 768 * 768
   EXPECT_EQ(valueOf(config, "persistence-threshold"), "7680");
-  Meaning ahead =
+  TranslatedKey ahead =
       meaningOf(config, "zero_optimization.stage3_prefetch_bucket_size");
   EXPECT_THAT(ahead.text, HasSubstr("auto: 530841, as Transformers"));
   EXPECT_EQ(ahead.value, "\"auto\"");
@@ -277,7 +277,7 @@ TEST(Traps, OverlapIsNullTrueOrFalse) {
         R"({"zero_optimization": {"overlap_comm": )", value, "}}"));
     EXPECT_EQ(linesOf(config.problems), "");
     EXPECT_EQ(meaningOf(config, "zero_optimization.overlap_comm").does,
-              Does::NoEffect);
+              KeySupport::NoEffect);
   }
 }
 
@@ -302,12 +302,12 @@ TEST(Traps, ActivationsAreComputedAgain) {
             "");
   Config config = readGood(
       "{activation_checkpointing: {cpu_checkpointing: true, profile: true}}");
-  Meaning meaning =
+  TranslatedKey meaning =
       meaningOf(config, "activation_checkpointing.cpu_checkpointing");
-  EXPECT_EQ(meaning.does, Does::Differently);
+  EXPECT_EQ(meaning.does, KeySupport::Differently);
   EXPECT_THAT(meaning.text, HasSubstr("stays on the device"));
   EXPECT_EQ(meaningOf(config, "activation_checkpointing.profile").does,
-            Does::NoEffect);
+            KeySupport::NoEffect);
 }
 
 TEST(Traps, AKeyOfThePageAlone) {

@@ -81,7 +81,7 @@ CompileOptions compileOptions(const Training &training,
 void expectAccount(const plan::Plan &plan, const TrainResult &result,
                    const std::string &what) {
   Traffic planned = trafficOf(plan);
-  Crossing crossing = crossingOf(plan);
+  HostTransfers crossing = hostTransfersOf(plan);
   EXPECT_EQ(result.ranks.size(), worldOf(plan)) << what;
   for (const RankResult &rank : result.ranks) {
     uint64_t bytes = 0;

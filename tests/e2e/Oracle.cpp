@@ -1,4 +1,4 @@
-//===- Oracle.cpp - what PyTorch gives, and how close to it --------------===//
+//===- Oracle.cpp - what PyTorch gives, and how close to it ---------------===//
 
 #include "tests/e2e/Oracle.h"
 

@@ -23,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     fuzz::requireReason(config.status());
     return 0;
   }
-  for (const config::Meaning &meaning : config->meanings) {
+  for (const config::TranslatedKey &meaning : config->meanings) {
     for (size_t index : meaning.settings) {
       fuzz::require(index < config->settings.size(), "a setting that is there");
     }

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/comm/tcp/Meeting.h"
+#include "runtime/comm/tcp/Rendezvous.h"
 #include "tests/fuzz/Require.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ void readAs(const std::string &payload) {
           "a message that is other bytes when it is made again");
 }
 
-/// Requires that ranks can read what the hub sends.
+/// Requires that ranks can read what the coordinator sends.
 void requireSound(const Bytes &bytes) {
   FrameReader reader(kLongestPayload);
   std::vector<Frame> frames;
@@ -60,13 +60,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     status = reader.take(bytes.substr(0, piece), frames);
     requireReason(status);
   }
-  Meeting::Clock::time_point now;
-  Meeting meeting(kRanks, "run", "here:1", std::chrono::seconds(10));
+  Rendezvous::Clock::time_point now;
+  Rendezvous rendezvous(kRanks, "run", "here:1", std::chrono::seconds(10));
   for (unsigned rank = 0; rank < kRanks; ++rank) {
-    require(meeting.enter({"run", rank, kRanks, "process"}, now).ok(),
+    require(rendezvous.enter({"run", rank, kRanks, "process"}, now).ok(),
             "a rank that is not let in");
   }
-  meeting.outgoing.clear();
+  rendezvous.outgoing.clear();
   for (size_t i = 0; i < frames.size(); ++i) {
     readAs<Hello>(frames[i].payload);
     readAs<Call>(frames[i].payload);
@@ -76,16 +76,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     readAs<Text>(frames[i].payload);
     now += std::chrono::seconds(1);
     unsigned rank = unsigned(i % kRanks);
-    if (meeting.isHere(rank)) {
-      meeting.hear(rank, false, now);
-      meeting.take(rank, frames[i], now);
-      meeting.look(now);
+    if (rendezvous.isHere(rank)) {
+      rendezvous.hear(rank, false, now);
+      rendezvous.take(rank, frames[i], now);
+      rendezvous.look(now);
     }
-    requireReason(meeting.failure());
-    for (const auto &[to, sent] : meeting.outgoing) {
+    requireReason(rendezvous.failure());
+    for (const auto &[to, sent] : rendezvous.outgoing) {
       requireSound(sent);
     }
-    meeting.outgoing.clear();
+    rendezvous.outgoing.clear();
   }
   return 0;
 }

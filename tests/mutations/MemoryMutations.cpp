@@ -1,4 +1,4 @@
-//===- MemoryMutations.cpp - slices and arenas --------------------------===//
+//===- MemoryMutations.cpp - slices and arenas ----------------------------===//
 
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/Memory.h"

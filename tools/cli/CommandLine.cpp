@@ -167,7 +167,7 @@ std::string messageOf(const CLI::ParseError &error) {
 /// together fail on the same: rank 0 says it, and its launcher ends the others,
 /// mpirun a second later and more where the machine is busy. They speak where
 /// it does not.
-void leaveItToRank0() {
+void delayErrorOffRank0() {
   absl::StatusOr<std::optional<Launch>> launch = detectLaunch();
   if (launch.ok() && *launch && (*launch)->rank > 0) {
     std::this_thread::sleep_for(std::chrono::seconds(5));
@@ -222,7 +222,7 @@ CommandLine::findFile(const CLI::App &command) const {
 int CommandLine::fail(const CLI::App *command, const std::string &message,
                       int code) const {
   if (!last) {
-    leaveItToRank0();
+    delayErrorOffRank0();
   }
   // Warnings are shown, since they may tell why; other notes would hide the
   // error.
@@ -350,8 +350,8 @@ int CommandLine::run(int argc, char **argv) {
   return reportNoCommand();
 }
 
-void sayFindings(const std::vector<std::string> &warnings,
-                 const std::vector<std::string> &notes) {
+void printFindings(const std::vector<std::string> &warnings,
+                   const std::vector<std::string> &notes) {
   for (const std::string &warning : warnings) {
     warn(warning);
   }

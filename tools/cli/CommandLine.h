@@ -81,8 +81,8 @@ private:
 };
 
 /// Prints on standard error.
-void sayFindings(const std::vector<std::string> &warnings,
-                 const std::vector<std::string> &notes);
+void printFindings(const std::vector<std::string> &warnings,
+                   const std::vector<std::string> &notes);
 
 /// The commands. `compile`, `run`, `export`, `explain` and the `train` of
 /// models are in zerograph alone; the others need the runtime only.

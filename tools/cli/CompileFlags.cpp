@@ -36,10 +36,11 @@ split(const char *option, const std::string &text, const char *expected) {
 
 /// Says which keys ask for something and do another thing, or nothing.
 void sayNotAsWritten(const std::string &path, const config::Config &config) {
-  for (config::Does does : {config::Does::Differently, config::Does::NoEffect,
-                            config::Does::OutOfScope}) {
+  for (config::KeySupport does :
+       {config::KeySupport::Differently, config::KeySupport::NoEffect,
+        config::KeySupport::OutOfScope}) {
     std::vector<std::string> names;
-    for (const config::Meaning &meaning : config.meanings) {
+    for (const config::TranslatedKey &meaning : config.meanings) {
       if (meaning.does == does && meaning.asks) {
         names.push_back(meaning.key);
       }
@@ -48,7 +49,8 @@ void sayNotAsWritten(const std::string &path, const config::Config &config) {
       say(Matter::Run,
           absl::StrCat(path, ": ", nameOf(does), ": ", listOf(names, 10),
                        "; 'zerograph explain ", path, "' says ",
-                       does == config::Does::Differently ? "how" : "why"));
+                       does == config::KeySupport::Differently ? "how"
+                                                               : "why"));
     }
   }
 }

@@ -199,7 +199,7 @@ absl::StatusOr<CompileResult> compileModel(CompileOptions options,
   ZG_RETURN_IF_ERROR(checkInputFile(options.model, Input::Model));
   ZG_RETURN_IF_ERROR(bindSizes(options, data));
   ZG_ASSIGN_OR_RETURN(CompileResult result, compile(options));
-  sayFindings(result.warnings, result.notes);
+  printFindings(result.warnings, result.notes);
   for (const std::string &remark : result.remarks) {
     say(Matter::Remark, remark);
   }

@@ -67,7 +67,7 @@ absl::StatusOr<int> toWeights(const Checkpoint &checkpoint,
     initializers.insert(tensor.name);
   }
   if (std::string others = names.others(initializers); !others.empty()) {
-    sayFindings({}, {others});
+    printFindings({}, {others});
   }
   absl::PrintF("%s: %u parameters of %s, after %u steps\n", flags.output,
                parameters, checkpoint.path(), checkpoint.index().run.steps);
@@ -84,7 +84,7 @@ absl::StatusOr<int> toUniversal(const Checkpoint &checkpoint,
   ZG_ASSIGN_OR_RETURN(options.names, namesOf(flags));
   ZG_ASSIGN_OR_RETURN(WrittenUniversal written,
                       writeUniversal(checkpoint, options, flags.output));
-  sayFindings({}, written.notes);
+  printFindings({}, written.notes);
   absl::PrintF("%s: %u parameters of %s, after %u steps\n", written.path,
                written.parameters, checkpoint.path(),
                checkpoint.index().run.steps);
@@ -116,7 +116,7 @@ absl::StatusOr<int> fromUniversal(const ConvertFlags &flags) {
                       UniversalCheckpoint::open(flags.checkpoint));
   ZG_ASSIGN_OR_RETURN(AdoptedCheckpoint adopted,
                       adoptUniversal(loaded, universal, options, flags.output));
-  sayFindings({}, adopted.notes);
+  printFindings({}, adopted.notes);
   absl::PrintF("%s: %u tensors of %s, after %u steps of %u samples and %u "
                "updates\n",
                adopted.path, adopted.tensors, universal.path(),

@@ -23,9 +23,9 @@
 namespace zerograph {
 namespace {
 
-using config::Does;
-using config::Meaning;
+using config::KeySupport;
 using config::Setting;
+using config::TranslatedKey;
 
 struct ExplainFlags {
   explicit ExplainFlags(CLI::App &command) : command(command) {
@@ -76,9 +76,9 @@ std::string asOption(CLI::App &command, const std::string &name,
 /// Says what a key has become, and how to class it: one that its option does
 /// not take is refused, and one has no effect if all its options were given
 /// otherwise.
-std::pair<Does, std::string> told(CLI::App &command, const ConfigFile &file,
-                                  const Meaning &meaning) {
-  Does does = meaning.does;
+std::pair<KeySupport, std::string>
+told(CLI::App &command, const ConfigFile &file, const TranslatedKey &meaning) {
+  KeySupport does = meaning.does;
   std::vector<std::string> parts;
   size_t overruled = 0;
   for (size_t index : meaning.settings) {
@@ -95,11 +95,11 @@ std::pair<Does, std::string> told(CLI::App &command, const ConfigFile &file,
     }
     parts.push_back(file.refused[index]);
     if (!setting.by_default) {
-      does = Does::Refused;
+      does = KeySupport::Refused;
     }
   }
   if (overruled > 0 && overruled == meaning.settings.size()) {
-    does = Does::NoEffect;
+    does = KeySupport::NoEffect;
   }
   if (!meaning.text.empty()) {
     parts.push_back(meaning.text);
@@ -112,17 +112,18 @@ void printKeys(CLI::App &command, const ConfigFile &file) {
     absl::PrintF("\nunknown\n  %s\n",
                  absl::StrJoin(file.config.unknown, "\n  "));
   }
-  const std::vector<Meaning> &all = file.config.meanings;
-  std::vector<std::pair<Does, std::string>> texts;
+  const std::vector<TranslatedKey> &all = file.config.meanings;
+  std::vector<std::pair<KeySupport, std::string>> texts;
   size_t width = 0;
-  for (const Meaning &meaning : all) {
+  for (const TranslatedKey &meaning : all) {
     texts.push_back(told(command, file, meaning));
     width = std::max(width, meaning.key.size() + meaning.value.size());
   }
   constexpr size_t kMost = 56;
   width = std::min(width, kMost) + 3;
-  for (Does does : {Does::Applied, Does::Differently, Does::NoEffect,
-                    Does::OutOfScope, Does::Refused}) {
+  for (KeySupport does :
+       {KeySupport::Applied, KeySupport::Differently, KeySupport::NoEffect,
+        KeySupport::OutOfScope, KeySupport::Refused}) {
     bool first = true;
     for (size_t i = 0; i < all.size(); ++i) {
       if (texts[i].first != does) {

@@ -79,7 +79,7 @@ absl::Status exportWeights(const std::string &weights,
   source.files.push_back({"the model", compile.model});
   ZG_RETURN_IF_ERROR(writeExported(exported, source.weights, compile.model,
                                    compile.output, source.files));
-  sayFindings({}, exported.notes);
+  printFindings({}, exported.notes);
   std::printf("%zu weights in %s\n", exported.weights, compile.output.c_str());
   return absl::OkStatus();
 }
@@ -90,8 +90,8 @@ absl::Status exportTrainingGraph(CompileOptions compile) {
   ZG_RETURN_IF_ERROR(writeExported(made.model, made.weights, compile.model,
                                    compile.output,
                                    {{"the model", compile.model}}));
-  sayFindings(made.warnings, made.notes);
-  sayFindings({}, made.model.notes);
+  printFindings(made.warnings, made.notes);
+  printFindings({}, made.model.notes);
   std::printf("loss and gradients in %s\n", compile.output.c_str());
   return absl::OkStatus();
 }

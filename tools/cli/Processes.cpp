@@ -97,7 +97,7 @@ unsigned Processes::threads() const {
   return std::max(1u, std::thread::hardware_concurrency() / peers().sharing());
 }
 
-absl::Status Processes::handOut(MadePlan &made) {
+absl::Status Processes::handOut(CompiledPlan &made) {
   cli::HandedPlan handed;
   if (control().rank() == 0) {
     ZG_ASSIGN_OR_RETURN(*handed.mutable_plan(), serializePlan(made.plan.plan));
@@ -121,7 +121,7 @@ absl::Status Processes::handOut(MadePlan &made) {
   return made.model.empty() ? absl::OkStatus() : handOutWeights(made);
 }
 
-absl::Status Processes::handOutWeights(MadePlan &made) {
+absl::Status Processes::handOutWeights(CompiledPlan &made) {
   std::ostringstream own;
   if (control().rank() == 0) {
     if (std::ifstream file(weightsBeside(made.path), std::ios::binary); file) {
@@ -146,9 +146,9 @@ absl::Status Processes::handOutWeights(MadePlan &made) {
 }
 
 /// Does rank 0's part of `share`.
-absl::StatusOr<MadePlan> Processes::make(const PlanSource &source) {
+absl::StatusOr<CompiledPlan> Processes::make(const PlanSource &source) {
   unsigned world = control().world();
-  ZG_ASSIGN_OR_RETURN(MadePlan made, source.make(world));
+  ZG_ASSIGN_OR_RETURN(CompiledPlan made, source.make(world));
   if (made.plan.plan.devices(0).device() == "host") {
     ZG_RETURN_IF_ERROR(needMpi(launch));
   }
@@ -161,8 +161,8 @@ absl::StatusOr<MadePlan> Processes::make(const PlanSource &source) {
   return made;
 }
 
-absl::StatusOr<MadePlan> Processes::share(const PlanSource &source) {
-  absl::StatusOr<MadePlan> made = MadePlan();
+absl::StatusOr<CompiledPlan> Processes::share(const PlanSource &source) {
+  absl::StatusOr<CompiledPlan> made = CompiledPlan();
   if (control().rank() == 0) {
     control().setBusy(true);
     made = make(source);

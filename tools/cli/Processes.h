@@ -20,7 +20,7 @@
 namespace zerograph {
 
 /// A plan to train with, and where it came from.
-struct MadePlan {
+struct CompiledPlan {
   LoadedPlan plan;
   std::string path;  // its weight file lies beside it
   std::string model; // what it was compiled from just now; else empty
@@ -33,14 +33,15 @@ struct MadePlan {
 struct PlanSource {
   /// Reads or compiles it; `ranks` is the number of processes that were
   /// started, where they are the ranks.
-  std::function<absl::StatusOr<MadePlan>(std::optional<unsigned> ranks)> make;
+  std::function<absl::StatusOr<CompiledPlan>(std::optional<unsigned> ranks)>
+      make;
   /// Returns "host" or "cuda", before the plan is made; empty where that cannot
   /// be told in this process.
   std::function<std::string()> device;
 };
 
 /// Return the plan in a file, and the device that it is for.
-absl::StatusOr<MadePlan> readPlanToTrain(const std::string &path);
+absl::StatusOr<CompiledPlan> readPlanToTrain(const std::string &path);
 std::string deviceOfPlan(const std::string &path);
 
 /// Returns the options and arguments that were given and that all ranks must
@@ -62,7 +63,7 @@ public:
   /// Makes the plan on rank 0, and gives it to the others, with the weights
   /// that were written beside it and the settings. Rank 0's errors are
   /// everyone's.
-  absl::StatusOr<MadePlan> share(const PlanSource &source);
+  absl::StatusOr<CompiledPlan> share(const PlanSource &source);
 
   /// Returns the threads of a rank by default: its processors divided among the
   /// ranks that have the same ones.
@@ -78,11 +79,11 @@ public:
 
 private:
   explicit Processes(Launch launch) : launch(std::move(launch)) {}
-  absl::StatusOr<MadePlan> make(const PlanSource &source);
+  absl::StatusOr<CompiledPlan> make(const PlanSource &source);
   absl::Status finish();
   /// Fill in `made` on the ranks after 0, which has it.
-  absl::Status handOut(MadePlan &made);
-  absl::Status handOutWeights(MadePlan &made);
+  absl::Status handOut(CompiledPlan &made);
+  absl::Status handOutWeights(CompiledPlan &made);
 
   Launch launch;
   // Either of the two is there, until the end.

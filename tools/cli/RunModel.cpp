@@ -5,8 +5,8 @@
 #include "runtime/exec/RunForward.h"
 #include "runtime/io/Shard.h"
 #include "runtime/plan/PlanFile.h"
+#include "runtime/state/InitializedWeights.h"
 #include "runtime/state/LoadedWeights.h"
-#include "runtime/state/MadeValues.h"
 #include "tools/cli/CommandLine.h"
 #include "tools/cli/CompileModel.h"
 #include "tools/cli/InputFile.h"
@@ -84,16 +84,17 @@ absl::Status decideMicroBatch(RunFlags &flags) {
   }
   if (!mixed.empty() && asked == 0) {
     samples = given.count;
-    sayFindings({}, {absl::StrCat("all ", given.count,
-                                  " samples are one run: each depends on "
-                                  "others (",
-                                  mixed, ")")});
+    printFindings({}, {absl::StrCat("all ", given.count,
+                                    " samples are one run: each depends on "
+                                    "others (",
+                                    mixed, ")")});
   } else if (!mixed.empty()) {
-    sayFindings({absl::StrCat("a run has ", asked, " of the ", given.count,
-                              " samples, and each depends on others (", mixed,
-                              "): the numbers are those of such runs; without "
-                              "--micro-batch, all samples are one run")},
-                {});
+    printFindings(
+        {absl::StrCat("a run has ", asked, " of the ", given.count,
+                      " samples, and each depends on others (", mixed,
+                      "): the numbers are those of such runs; without "
+                      "--micro-batch, all samples are one run")},
+        {});
   }
   if (asked == 0) {
     options.micro_batch = samples;

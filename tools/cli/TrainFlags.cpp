@@ -11,7 +11,7 @@
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/Memory.h"
 #include "runtime/plan/Traffic.h"
-#include "runtime/state/MadeValues.h"
+#include "runtime/state/InitializedWeights.h"
 #include "tools/cli/GivenOptions.h"
 #include "tools/cli/Notes.h"
 #include "tools/cli/OptionRules.h"
@@ -69,9 +69,9 @@ void reportTraffic(const plan::Plan &plan, const TrainResult &result) {
   row("  received a step: gathers", planned.gather.saturated(), seen.gather);
   row("    reductions", planned.reduce.saturated(), seen.reduce);
   row("    scalars", planned.scalar.saturated(), seen.scalar);
-  if (Crossing crossing = crossingOf(plan);
+  if (HostTransfers crossing = hostTransfersOf(plan);
       !(crossing.down + crossing.up).is(0)) {
-    CrossingCount moved;
+    HostTraffic moved;
     for (const RankResult &rank : result.ranks) {
       moved.down = std::max(moved.down, rank.first_crossing.down);
       moved.up = std::max(moved.up, rank.first_crossing.up);
@@ -239,7 +239,7 @@ absl::Status TrainFlags::parse() {
   return absl::OkStatus();
 }
 
-absl::Status TrainFlags::prepare(const MadePlan &made) {
+absl::Status TrainFlags::prepare(const CompiledPlan &made) {
   // Settings are given as rank 0's command gave them, and every rank's must.
   for (const auto &[option, value] : made.settings) {
     std::string refused = giveOption(command, option, value);
@@ -318,7 +318,7 @@ absl::StatusOr<int> TrainFlags::tell(const plan::Plan &plan,
   return result.stopped ? 128 + result.stop_signal : 0;
 }
 
-absl::StatusOr<int> TrainFlags::runHere(const MadePlan &made) {
+absl::StatusOr<int> TrainFlags::runHere(const CompiledPlan &made) {
   ZG_RETURN_IF_ERROR(prepare(made));
   ZG_ASSIGN_OR_RETURN(TrainResult result, train(made.plan, options));
   return tell(made.plan.plan, result);
@@ -328,7 +328,7 @@ absl::StatusOr<int> TrainFlags::runAsRank(Processes &processes,
                                           const PlanSource &source) {
   ControlPlane &control = processes.control();
   ZG_RETURN_IF_ERROR(compareSettings(control, givenOptions(command)));
-  ZG_ASSIGN_OR_RETURN(MadePlan made, processes.share(source));
+  ZG_ASSIGN_OR_RETURN(CompiledPlan made, processes.share(source));
   ZG_RETURN_IF_ERROR(
       agree(control, "taking the options of the run", prepare(made)));
   options.processes_here = processes.peers().sharing();
@@ -352,7 +352,7 @@ absl::StatusOr<int> TrainFlags::run(CommandLine &line,
   ZG_RETURN_IF_ERROR(parse());
   ZG_ASSIGN_OR_RETURN(std::optional<Launch> launch, detectLaunch());
   if (!launch) {
-    ZG_ASSIGN_OR_RETURN(MadePlan made, source.make(std::nullopt));
+    ZG_ASSIGN_OR_RETURN(CompiledPlan made, source.make(std::nullopt));
     return runHere(made);
   }
   // A plan that cannot be run is refused where ranks meet: by rank 0, once.

@@ -38,9 +38,9 @@ public:
 
 private:
   absl::Status parse();
-  absl::StatusOr<int> runHere(const MadePlan &made);
+  absl::StatusOr<int> runHere(const CompiledPlan &made);
   absl::StatusOr<int> runAsRank(Processes &processes, const PlanSource &source);
-  absl::Status prepare(const MadePlan &made);
+  absl::Status prepare(const CompiledPlan &made);
   void sayBeginning(const RunBegin &run) const;
   bool keepsWeights() const;
   absl::StatusOr<int> tell(const plan::Plan &plan,

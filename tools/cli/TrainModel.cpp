@@ -32,9 +32,9 @@ absl::Status endWithData(plan::Plan &plan, uint64_t epochs,
 
 /// Makes the plan. What `train` of a model compiles never becomes a file, but
 /// the weights it may need besides the model's do, until the run has ended.
-absl::StatusOr<MadePlan> makePlan(const std::string &model,
-                                  CompileFlags &compile, TrainFlags &train,
-                                  std::optional<unsigned> ranks) {
+absl::StatusOr<CompiledPlan> makePlan(const std::string &model,
+                                      CompileFlags &compile, TrainFlags &train,
+                                      std::optional<unsigned> ranks) {
   ZG_RETURN_IF_ERROR(compile.readConfig(model, ranks));
   bool ends = !train.steps() && !compile.isGiven("--total-steps");
   ZG_ASSIGN_OR_RETURN(CompileOptions options,
@@ -50,7 +50,7 @@ absl::StatusOr<MadePlan> makePlan(const std::string &model,
   options.model = model;
   options.dump_gradients = train.dumpsGradients();
   options.evaluate = train.evaluates();
-  MadePlan made;
+  CompiledPlan made;
   made.model = model;
   made.settings = compile.runSettings();
   ZG_ASSIGN_OR_RETURN(made.folder, TemporaryFolder::make());
@@ -77,12 +77,12 @@ void addTrainModel(CommandLine &line) {
   line.onRun(command, [path, train, compile, &line]() -> absl::StatusOr<int> {
     PlanSource source;
     source.make =
-        [=](std::optional<unsigned> ranks) -> absl::StatusOr<MadePlan> {
+        [=](std::optional<unsigned> ranks) -> absl::StatusOr<CompiledPlan> {
       if (isModel(*path)) {
         return makePlan(*path, *compile, *train, ranks);
       }
       ZG_RETURN_IF_ERROR(checkInputFile(*path, Input::ModelOrPlan));
-      ZG_ASSIGN_OR_RETURN(MadePlan made, readPlanToTrain(*path));
+      ZG_ASSIGN_OR_RETURN(CompiledPlan made, readPlanToTrain(*path));
       if (std::string given = compile->given(); !given.empty()) {
         return absl::InvalidArgumentError(absl::StrCat(
             *path, " is a plan, made with its compile options: leave out ",

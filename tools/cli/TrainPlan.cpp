@@ -8,8 +8,8 @@
 
 namespace zerograph {
 
-absl::StatusOr<MadePlan> readPlanToTrain(const std::string &path) {
-  MadePlan made;
+absl::StatusOr<CompiledPlan> readPlanToTrain(const std::string &path) {
+  CompiledPlan made;
   made.path = path;
   ZG_ASSIGN_OR_RETURN(made.plan, readPlan(path));
   return made;
@@ -29,7 +29,7 @@ void addTrainPlan(CommandLine &line) {
   line.addFile(command, "PLAN", "A plan", *path, flags->data());
   line.onRun(command, [path, flags, &line] {
     return flags->run(
-        line, {[path](std::optional<unsigned>) -> absl::StatusOr<MadePlan> {
+        line, {[path](std::optional<unsigned>) -> absl::StatusOr<CompiledPlan> {
                  ZG_RETURN_IF_ERROR(checkInputFile(*path, Input::Plan));
                  return readPlanToTrain(*path);
                },

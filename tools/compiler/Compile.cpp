@@ -19,10 +19,10 @@
 #include "tools/compiler/DumpDirectory.h"
 #include "tools/compiler/Import.h"
 #include "tools/compiler/LossScale.h"
+#include "tools/compiler/MemoryFitCandidates.h"
 #include "tools/compiler/MemoryNeeds.h"
 #include "tools/compiler/RunPhases.h"
 #include "tools/compiler/Schedule.h"
-#include "tools/compiler/SmallerPlans.h"
 #include "tools/compiler/Target.h"
 
 #include "llvm/Support/Path.h"

@@ -1,4 +1,4 @@
-//===- NNKernelOps.cpp - verifier and syntax of kernels -----------------===//
+//===- NNKernelOps.cpp - verifier and syntax of kernels -------------------===//
 
 #include "passes/ir/nn/NNDialect.h"
 

@@ -80,7 +80,7 @@ def Zero_ReadOp : Zero_TransferOp<"read"> {
 
     **Lifespan**: `zero-file-states` to lowering into sched; `zero-prefetch`
     moves those of parameters with the fetch that takes them, and
-    `zero-early-updates` others to the update that does.
+    `zero-hoist-updates` others to the update that does.
 
     **Constraints:**
     - `bytes` are those of the operand.
@@ -104,7 +104,7 @@ def Zero_WriteOp : Zero_TransferOp<"write"> {
     of its own.
 
     **Lifespan**: `zero-file-states` to lowering into sched;
-    `zero-early-updates` moves it behind the update that makes its operand.
+    `zero-hoist-updates` moves it behind the update that makes its operand.
 
     **Constraints:**
     - `bytes` are those of the operand.

@@ -1,4 +1,4 @@
-//===- Client.cpp - a rank's end of its connection to the hub -------------===//
+//===- Client.cpp - a rank's end of its connection to the coordinator -----===//
 
 #include "runtime/comm/tcp/Client.h"
 
@@ -15,7 +15,7 @@ namespace {
 
 /// The time in which a failure is told; it is no reason to stay.
 constexpr std::chrono::milliseconds kTelling(500);
-/// The time in which the last words are sent, and the hub closes.
+/// The time in which the last words are sent, and the coordinator closes.
 constexpr std::chrono::seconds kLeaving(1);
 
 } // namespace
@@ -145,7 +145,8 @@ void Client::failHere(absl::StatusCode code, const std::string &message) {
                                absl::StrCat("rank ", rank, ", ", waits_for,
                                             ": ", message)}
                      : Failure{Failure::kNobody, code, message};
-    send(FrameKind::kFailure, pack(*failed)); // the hub may only be late
+    send(FrameKind::kFailure,
+         pack(*failed)); // the coordinator may only be late
   }
   all_told = true; // as far as they can be
   changed.notify_all();
@@ -157,7 +158,7 @@ absl::Status Client::takeLocked(const Frame &frame) {
   case FrameKind::kWelcome: {
     Text text;
     ZG_RETURN_IF_ERROR(unpack(frame.payload, text));
-    hub = absl::StrCat("rank 0 (", text.text, ")");
+    coordinator = absl::StrCat("rank 0 (", text.text, ")");
     return absl::OkStatus();
   }
   case FrameKind::kResult: {
@@ -199,14 +200,14 @@ void Client::listen() {
   }
   auto fail = [&](const absl::Status &why) {
     closed = true; // nothing that it says makes sense any more
-    failHere(why.code(), absl::StrCat(hub, " ", why.message()));
+    failHere(why.code(), absl::StrCat(coordinator, " ", why.message()));
   };
   for (const Frame &frame : frames) {
     std::unique_lock<std::mutex> lock(mutex);
     absl::Status taken = takeLocked(frame);
     lock.unlock();
     if (!taken.ok()) {
-      connection.shutDown(); // the hub waits for that, in the end
+      connection.shutDown(); // the coordinator waits for that, in the end
       fail(taken);
       break;
     }
@@ -217,7 +218,8 @@ void Client::listen() {
   }
 }
 
-/// Tells the hub that this process lives, and looks whether the hub's does.
+/// Tells the coordinator that this process lives, and looks whether the
+/// coordinator's does.
 void Client::beat(Clock::time_point now) {
   if (now - last_look > lateness(deadline)) {
     heard = now; // it was this process that did nothing
@@ -231,7 +233,7 @@ void Client::beat(Clock::time_point now) {
   if (!closed && now - heard >= silence(deadline)) {
     failHere(absl::StatusCode::kDeadlineExceeded,
              absl::StrCat("heard nothing for ", seconds(silence(deadline)),
-                          " s of ", hub,
+                          " s of ", coordinator,
                           ", through which all ranks speak: stopped, or not "
                           "reachable any more"));
   }
@@ -250,7 +252,7 @@ bool Client::ends(Clock::time_point now) {
   if (!told_to_end) {
     told_to_end = now;
   }
-  // The hub closes once it has read the last word: closing now could destroy
+  // The coordinator closes once it has read the last word: closing now could destroy
   // that on its way.
   return closed || now - *told_to_end > kLeaving;
 }

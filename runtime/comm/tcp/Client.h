@@ -1,4 +1,4 @@
-//===- Client.h - a rank's end of its connection to the hub ---------------===//
+//===- Client.h - a rank's end of its connection to the coordinator -------===//
 
 #ifndef ZEROGRAPH_RUNTIME_COMM_TCP_CLIENT_H
 #define ZEROGRAPH_RUNTIME_COMM_TCP_CLIENT_H
@@ -15,9 +15,9 @@
 
 namespace zerograph::tcp {
 
-/// A rank's connection to the hub. A thread of its own keeps it, so that rank 0
-/// knows that this process lives whatever its other threads do, and this one
-/// learns of a failure at once. All of it may be called by any thread.
+/// A rank's connection to the server. A thread of its own keeps it, so that
+/// rank 0 knows that this process lives whatever its other threads do, and this
+/// one learns of a failure at once. All of it may be called by any thread.
 class Client {
 public:
   using Clock = std::chrono::steady_clock;
@@ -34,8 +34,8 @@ public:
   absl::StatusOr<std::vector<std::string>>
   call(Operation operation, const std::string &what, const std::string &text);
   void setBusy(bool busy);
-  /// Tells that this rank failed. Returns when the hub has told all, or soon
-  /// after: the process may end.
+  /// Tells that this rank failed. Returns when the coordinator has told all, or
+  /// soon after: the process may end.
   void abort(const absl::Status &status);
   /// Returns what ended all ranks, as this one is told it, or OK.
   absl::Status failure() const;
@@ -47,7 +47,7 @@ private:
   void listen();
   absl::Status takeLocked(const Frame &frame);
   void beat(Clock::time_point now);
-  /// Ends this rank where the hub cannot say why.
+  /// Ends this rank where the coordinator cannot say why.
   void failHere(absl::StatusCode code, const std::string &message);
   /// Returns whether the thread is done.
   bool ends(Clock::time_point now);
@@ -62,15 +62,15 @@ private:
   // The next ones are the thread's alone.
   Connection connection;
   std::vector<Frame> frames;
-  bool closed = false;        // by the hub
-  std::string hub = "rank 0"; // with its process
+  bool closed = false;        // by the coordinator
+  std::string coordinator = "rank 0"; // with its process
   Clock::time_point last_beat, heard, last_look;
   std::optional<Clock::time_point> told_to_end;
 
   mutable std::mutex mutex; // guards what follows
   std::condition_variable changed;
   std::vector<Bytes> to_send; // until the thread takes it
-  bool all_told = false;      // of a failure, by the hub
+  bool all_told = false;      // of a failure, by the coordinator
   bool ending = false;
   bool busy = false;
   uint64_t round = 0;

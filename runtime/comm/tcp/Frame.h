@@ -29,11 +29,11 @@ namespace zerograph::tcp {
 constexpr uint16_t kVersion = 2;
 
 enum class FrameKind : uint16_t {
-  // From a rank to rank 0's hub.
+  // From a rank to rank 0's server.
   kHello = 1, // the first
   kCall,
-  kAlive, // also from the hub
-  // From the hub to a rank.
+  kAlive, // also from the coordinator
+  // From the coordinator to a rank.
   kWelcome,
   kRefused,
   kElsewhere, // another run meets here

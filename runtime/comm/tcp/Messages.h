@@ -52,7 +52,7 @@ struct Failure {
   std::string message;
 };
 
-/// A text: the hub's process, in kWelcome; a reason, in kRefused and
+/// A text: the coordinator's process, in kWelcome; a reason, in kRefused and
 /// kElsewhere.
 struct Text {
   std::string text;

@@ -3,7 +3,7 @@
 #include "runtime/comm/tcp/TcpControlPlane.h"
 
 #include "runtime/comm/tcp/Client.h"
-#include "runtime/comm/tcp/Hub.h"
+#include "runtime/comm/tcp/CoordinatorServer.h"
 #include "runtime/comm/tcp/Timing.h"
 
 #include <algorithm>
@@ -39,7 +39,7 @@ std::string describe(const MeetingPlace &place, uint16_t port) {
   return absl::StrCat(place.host, ":", port, " (", place.source, ")");
 }
 
-/// A connection to the hub, and what it said.
+/// A connection to the server, and what it said.
 struct Admission {
   Connection connection;
   std::vector<Frame> said; // the welcome first
@@ -210,11 +210,12 @@ absl::Status TcpControlPlane::connect(const Launch &launch,
   }
   ZG_ASSIGN_OR_RETURN(Listening listening, listenOnOne(*launch.place, options));
   ZG_ASSIGN_OR_RETURN(auto ends, makePair());
-  ZG_ASSIGN_OR_RETURN(
-      hub, Hub::start(std::move(listening.socket), std::move(ends.first),
-                      {launch.world, launch.place->run,
-                       describe(*launch.place, listening.port), deadline,
-                       nameOfThisProcess(), options.say}));
+  ZG_ASSIGN_OR_RETURN(server,
+                      CoordinatorServer::start(
+                          std::move(listening.socket), std::move(ends.first),
+                          {launch.world, launch.place->run,
+                           describe(*launch.place, listening.port), deadline,
+                           nameOfThisProcess(), options.say}));
   ZG_ASSIGN_OR_RETURN(
       client,
       Client::start(0, Connection(std::move(ends.second)), {}, deadline));

@@ -13,7 +13,7 @@
 namespace zerograph {
 namespace tcp {
 class Client;
-class Hub;
+class CoordinatorServer;
 enum class Operation : uint8_t;
 } // namespace tcp
 
@@ -69,7 +69,8 @@ private:
                                                 size_t texts);
 
   unsigned self, size;
-  std::unique_ptr<tcp::Hub> hub; // rank 0's; it outlives the client
+  std::unique_ptr<tcp::CoordinatorServer>
+      server; // rank 0's; it outlives the client
   std::unique_ptr<tcp::Client> client;
   Peers processes;
 };

@@ -25,9 +25,9 @@ namespace {
 
 class Accumulators {
 public:
-  Accumulators(const Subject &subject, Problems &problems)
-      : plan(subject.plan), problems(problems), parts(subject.parts),
-        zeroed(subject.mesh) {
+  Accumulators(const VerifierContext &context, Problems &problems)
+      : plan(context.plan), problems(problems), parts(context.parts),
+        zeroed(context.mesh) {
     // Gradients that are dumped are carried too. A fused step writes them anew,
     // unless a reduction reads what it writes. (Where there is one rank, the
     // same is a kernel, which may read its own result for other reasons.)
@@ -54,7 +54,7 @@ public:
         if (state.role() == "grad" &&
             (split || added.count(state.slice()) != 0)) {
           units.emplace(state.slice(), unit);
-          if (subject.mesh.groupSize(state.axes()) == 1) {
+          if (context.mesh.groupSize(state.axes()) == 1) {
             own.insert(state.slice());
           }
         }
@@ -229,8 +229,8 @@ private:
 
 } // namespace
 
-void checkAccumulators(const Subject &subject, Findings &findings) {
-  Accumulators(subject, findings.problems).run();
+void checkAccumulators(const VerifierContext &context, Findings &findings) {
+  Accumulators(context, findings.problems).run();
 }
 
 } // namespace zerograph::verify

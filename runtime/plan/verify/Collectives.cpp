@@ -12,8 +12,8 @@
 
 namespace zerograph::verify {
 
-void checkCollectiveOrder(const Subject &subject, Findings &findings) {
-  const plan::Plan &plan = subject.plan;
+void checkCollectiveOrder(const VerifierContext &context, Findings &findings) {
+  const plan::Plan &plan = context.plan;
   std::vector<uint32_t> next(plan.programs_size());
   forEachStep(plan, [&](int p, int s, const plan::Step &step) {
     if (!isCollective(step)) {
@@ -29,9 +29,10 @@ void checkCollectiveOrder(const Subject &subject, Findings &findings) {
   });
 }
 
-void checkOperandsOfCollectives(const Subject &subject, Findings &findings) {
-  const plan::Plan &plan = subject.plan;
-  const UnitParts &parts = subject.parts;
+void checkOperandsOfCollectives(const VerifierContext &context,
+                                Findings &findings) {
+  const plan::Plan &plan = context.plan;
+  const UnitParts &parts = context.parts;
   forEachStep(plan, [&](int p, int s, const plan::Step &step) {
     for (int i = 0; i < step.accesses_size(); ++i) {
       Expected expected = kindOf(step).expected(parts, step, i);

@@ -37,11 +37,11 @@ bool holds(const plan::Plan &plan, const plan::Slice &slice,
 
 } // namespace
 
-void checkCopies(const Subject &subject, Findings &findings) {
-  const plan::Plan &plan = subject.plan;
-  const UnitParts &parts = subject.parts;
+void checkCopies(const VerifierContext &context, Findings &findings) {
+  const plan::Plan &plan = context.plan;
+  const UnitParts &parts = context.parts;
   forEachStep(plan, [&](int p, int s, const plan::Step &step) {
-    if (!wayOf(plan, step)) {
+    if (!transferKindOf(plan, step)) {
       return;
     }
     uint32_t to = step.accesses(1).slice();

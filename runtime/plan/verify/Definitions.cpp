@@ -47,13 +47,13 @@ std::vector<const plan::Output *> outputsBySlice(const plan::Plan &plan) {
 }
 
 /// True if a problem was found: one a slice is enough.
-bool checkSlice(const Subject &subject, int program, int slice,
+bool checkSlice(const VerifierContext &context, int program, int slice,
                 const std::vector<Use> &uses, uint32_t rank,
                 const plan::Output *output, Problems &problems) {
   ByteMap<bool> written;
   auto range = [&](const plan::Access &access) {
     uint64_t begin = access.offset() +
-                     subject.mesh.offset(subject.mesh.strides(access), rank);
+                     context.mesh.offset(context.mesh.strides(access), rank);
     return std::pair(begin, begin + access.bytes());
   };
   for (size_t i = 0; i < uses.size();) {
@@ -65,9 +65,9 @@ bool checkSlice(const Subject &subject, int program, int slice,
           uses[end].effect.reads ? written.firstGap(begin, stop) : std::nullopt;
       if (gap) {
         problems.add("read before it is written: ",
-                     describeStep(subject.plan, program, uses[end].step),
+                     describeStep(context.plan, program, uses[end].step),
                      " reads bytes [", begin, ", ", stop, ") of ",
-                     describeSlice(subject.plan, slice),
+                     describeSlice(context.plan, slice),
                      ", and no step before it writes byte ", gap->first,
                      rank == 0 ? "" : absl::StrCat(" on rank ", rank));
         return true;
@@ -81,11 +81,11 @@ bool checkSlice(const Subject &subject, int program, int slice,
       }
     }
   }
-  auto gap = output ? written.firstGap(0, subject.plan.slices(slice).bytes())
+  auto gap = output ? written.firstGap(0, context.plan.slices(slice).bytes())
                     : std::nullopt;
   if (gap) {
     problems.add("read before it is written: the runtime reads ",
-                 describeSlice(subject.plan, slice), " as output ",
+                 describeSlice(context.plan, slice), " as output ",
                  output->name(), ", and no step writes byte ", gap->first);
   }
   return gap.has_value();
@@ -93,8 +93,8 @@ bool checkSlice(const Subject &subject, int program, int slice,
 
 } // namespace
 
-void checkDefinitions(const Subject &subject, Findings &findings) {
-  const plan::Plan &plan = subject.plan;
+void checkDefinitions(const VerifierContext &context, Findings &findings) {
+  const plan::Plan &plan = context.plan;
   std::vector<const plan::Output *> outputs = outputsBySlice(plan);
   for (int p = 0; p < plan.programs_size(); ++p) {
     std::vector<std::vector<Use>> slices(plan.slices_size());
@@ -110,15 +110,15 @@ void checkDefinitions(const Subject &subject, Findings &findings) {
         }
         slices[access.slice()].push_back(
             {uint32_t(s), &access, effectOf(program.steps(s), i)});
-        if (subject.mesh.strides(access) != Strides{}) {
+        if (context.mesh.strides(access) != Strides{}) {
           by_rank[access.slice()] = true;
         }
       }
     }
     for (int slice = 0; slice < plan.slices_size(); ++slice) {
-      uint32_t ranks = by_rank[slice] ? subject.mesh.world() : 1;
+      uint32_t ranks = by_rank[slice] ? context.mesh.world() : 1;
       for (uint32_t rank = 0; rank < ranks; ++rank) {
-        if (checkSlice(subject, p, slice, slices[slice], rank, outputs[slice],
+        if (checkSlice(context, p, slice, slices[slice], rank, outputs[slice],
                        findings.problems)) {
           break;
         }

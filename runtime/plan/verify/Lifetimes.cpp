@@ -27,9 +27,9 @@ struct Uses {
   bool read_after = false; // the runtime reads it after the program
 };
 
-std::vector<Uses> usesIn(const Subject &subject, int program) {
-  const plan::Plan &plan = subject.plan;
-  const HappensBefore &order = subject.orders[program];
+std::vector<Uses> usesIn(const VerifierContext &context, int program) {
+  const plan::Plan &plan = context.plan;
+  const HappensBefore &order = context.orders[program];
   std::vector<Uses> all(plan.slices_size());
   for (int s = 0; s < plan.programs(program).steps_size(); ++s) {
     for (const plan::Access &access :
@@ -55,7 +55,7 @@ std::vector<Uses> usesIn(const Subject &subject, int program) {
     }
   }
   for (size_t i = 0; i < all.size(); ++i) {
-    all[i].read_after = subject.read_after[i] && all[i].used;
+    all[i].read_after = context.read_after[i] && all[i].used;
   }
   return all;
 }
@@ -74,10 +74,10 @@ bool precedes(const Uses &a, const Uses &b) {
 
 class SharedBytes {
 public:
-  SharedBytes(const Subject &subject, Findings &findings)
-      : plan(subject.plan), problems(findings.problems) {
+  SharedBytes(const VerifierContext &context, Findings &findings)
+      : plan(context.plan), problems(findings.problems) {
     for (int p = 0; p < plan.programs_size(); ++p) {
-      programs.push_back(usesIn(subject, p));
+      programs.push_back(usesIn(context, p));
     }
   }
 
@@ -197,8 +197,8 @@ private:
 
 } // namespace
 
-void checkLifetimes(const Subject &subject, Findings &findings) {
-  SharedBytes(subject, findings).run();
+void checkLifetimes(const VerifierContext &context, Findings &findings) {
+  SharedBytes(context, findings).run();
 }
 
 } // namespace zerograph::verify

@@ -29,9 +29,9 @@ struct Touch {
 
 class Sweep {
 public:
-  Sweep(const Subject &subject, size_t program, Problems &problems)
-      : plan(subject.plan), mesh(subject.mesh), program(program),
-        order(subject.orders[program]), problems(problems) {}
+  Sweep(const VerifierContext &context, size_t program, Problems &problems)
+      : plan(context.plan), mesh(context.mesh), program(program),
+        order(context.orders[program]), problems(problems) {}
 
   void run(std::vector<Touch> touches) {
     std::sort(touches.begin(), touches.end(),
@@ -107,8 +107,8 @@ private:
 
 } // namespace
 
-void checkRaces(const Subject &subject, Findings &findings) {
-  const plan::Plan &plan = subject.plan;
+void checkRaces(const VerifierContext &context, Findings &findings) {
+  const plan::Plan &plan = context.plan;
   for (int p = 0; p < plan.programs_size(); ++p) {
     std::vector<std::vector<Touch>> arenas(plan.arenas_size());
     const plan::Program &program = plan.programs(p);
@@ -117,7 +117,7 @@ void checkRaces(const Subject &subject, Findings &findings) {
         const plan::Access &access = program.steps(s).accesses(i);
         Range range = arenaRange(plan, access);
         if (range.bytes != 0) {
-          uint64_t end = range.begin + subject.mesh.lastOffset(range.strides) +
+          uint64_t end = range.begin + context.mesh.lastOffset(range.strides) +
                          range.bytes;
           arenas[range.arena].push_back({range, end, uint32_t(s),
                                          access.slice(),
@@ -126,7 +126,7 @@ void checkRaces(const Subject &subject, Findings &findings) {
       }
     }
     for (std::vector<Touch> &touches : arenas) {
-      Sweep(subject, p, findings.problems).run(std::move(touches));
+      Sweep(context, p, findings.problems).run(std::move(touches));
     }
   }
 }

@@ -38,8 +38,8 @@ void checkReduction(const plan::Plan &plan, int p, int s, Findings &findings) {
 
 } // namespace
 
-void checkReductions(const Subject &subject, Findings &findings) {
-  const plan::Plan &plan = subject.plan;
+void checkReductions(const VerifierContext &context, Findings &findings) {
+  const plan::Plan &plan = context.plan;
   // By unit and segment: the steps that reduce it.
   std::map<std::pair<int, int>, std::vector<std::pair<int, int>>> found;
   forEachStep(plan, [&](int p, int s, const plan::Step &step) {
@@ -54,7 +54,7 @@ void checkReductions(const Subject &subject, Findings &findings) {
       const auto &steps = found[{unit, i}];
       // A single rank has nothing to sum.
       if (steps.empty() && plan.units(unit).trainable() &&
-          subject.mesh.world() > 1) {
+          context.mesh.world() > 1) {
         findings.problems.add(
             "missing reduction: no step reduces the gradients of ",
             describeSegment(plan, unit, i));

@@ -33,10 +33,10 @@ struct Content {
 
 class Flow final : public SharingState {
 public:
-  Flow(const Subject &subject, Findings &findings)
-      : plan(subject.plan), mesh(subject.mesh), findings(findings),
+  Flow(const VerifierContext &context, Findings &findings)
+      : plan(context.plan), mesh(context.mesh), findings(findings),
         problems(findings.problems), slices(plan.slices_size()),
-        arrivals(subject.arrivals) {
+        arrivals(context.arrivals) {
     for (const plan::Unit &unit : plan.units()) {
       for (const plan::State &state : unit.states()) {
         if (unit.trainable() && state.role() != "grad") {
@@ -135,7 +135,7 @@ public:
   }
 
   void arrive(const plan::Access &access) override {
-    const Arrival &arrival = arrivals[access.slice()];
+    const StagedInput &arrival = arrivals[access.slice()];
     write(access, arrival.isRanksOwn() ? Sharing::Local
                   : arrival.isPlace()  ? Sharing::Sharded
                                        : Sharing::Replicated);
@@ -239,8 +239,8 @@ private:
   const Mesh &mesh;
   Findings &findings;
   Problems &problems;
-  std::vector<ByteMap<Content>> slices; // without what is replicated
-  const std::vector<Arrival> &arrivals; // by slice
+  std::vector<ByteMap<Content>> slices;     // without what is replicated
+  const std::vector<StagedInput> &arrivals; // by slice
   std::set<uint32_t> updated;    // states of trained units, gradients aside
   std::set<uint32_t> sharded;    // states
   std::set<uint32_t> replicated; // states, gradients aside
@@ -252,9 +252,9 @@ private:
 
 } // namespace
 
-void checkSharing(const Subject &subject, Findings &findings) {
-  if (subject.mesh.world() > 1) { // else one rank has everything
-    Flow(subject, findings).run();
+void checkSharing(const VerifierContext &context, Findings &findings) {
+  if (context.mesh.world() > 1) { // else one rank has everything
+    Flow(context, findings).run();
   }
 }
 

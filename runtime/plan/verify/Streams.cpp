@@ -26,8 +26,8 @@ std::string unreachable(const plan::Plan &plan, const plan::Step &step,
 
 } // namespace
 
-void checkStreams(const Subject &subject, Findings &findings) {
-  const plan::Plan &plan = subject.plan;
+void checkStreams(const VerifierContext &context, Findings &findings) {
+  const plan::Plan &plan = context.plan;
   forEachStep(plan, [&](int p, int s, const plan::Step &step) {
     for (uint32_t wait : step.waits()) {
       if (plan.programs(p).steps(int(wait)).stream() == step.stream()) {

@@ -21,9 +21,9 @@ namespace {
 
 class Totals {
 public:
-  Totals(const Subject &subject, Problems &problems)
-      : plan(subject.plan), mesh(subject.mesh), problems(problems),
-        arrivals(subject.arrivals) {}
+  Totals(const VerifierContext &context, Problems &problems)
+      : plan(context.plan), mesh(context.mesh), problems(problems),
+        arrivals(context.arrivals) {}
 
   void check(const KnownTotal &known) {
     const plan::Total &total = *known.total;
@@ -107,15 +107,15 @@ private:
   const plan::Plan &plan;
   const Mesh &mesh;
   Problems &problems;
-  const std::vector<Arrival> &arrivals; // by slice
+  const std::vector<StagedInput> &arrivals; // by slice
 };
 
 } // namespace
 
 /// By the norm ranks decide whether to skip an update, and what the loss is
 /// scaled by.
-static void checkNorm(const Subject &subject, Problems &problems) {
-  const plan::Plan &plan = subject.plan;
+static void checkNorm(const VerifierContext &context, Problems &problems) {
+  const plan::Plan &plan = context.plan;
   if (!plan.has_gradient_norm()) {
     return;
   }
@@ -139,15 +139,15 @@ static void checkNorm(const Subject &subject, Problems &problems) {
   }
 }
 
-void checkTotals(const Subject &subject, Findings &findings) {
-  if (isForward(subject.plan)) {
+void checkTotals(const VerifierContext &context, Findings &findings) {
+  if (isForward(context.plan)) {
     return; // one rank, which no other waits for
   }
-  Totals totals(subject, findings.problems);
-  for (const KnownTotal &known : totalsOf(subject.plan)) {
+  Totals totals(context, findings.problems);
+  for (const KnownTotal &known : totalsOf(context.plan)) {
     totals.check(known);
   }
-  checkNorm(subject, findings.problems);
+  checkNorm(context, findings.problems);
 }
 
 } // namespace zerograph::verify

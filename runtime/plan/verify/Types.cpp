@@ -11,8 +11,8 @@
 
 namespace zerograph::verify {
 
-void checkTypes(const Subject &subject, Findings &findings) {
-  sliceTypes(subject.plan, [&](const std::string &difference) {
+void checkTypes(const VerifierContext &context, Findings &findings) {
+  sliceTypes(context.plan, [&](const std::string &difference) {
     findings.problems.add("wrong type: ", difference);
   });
 }

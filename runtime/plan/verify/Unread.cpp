@@ -14,8 +14,8 @@
 
 namespace zerograph::verify {
 
-void checkUnread(const Subject &subject, Findings &findings) {
-  const plan::Plan &plan = subject.plan;
+void checkUnread(const VerifierContext &context, Findings &findings) {
+  const plan::Plan &plan = context.plan;
   for (int i = 0; i < plan.arenas_size(); ++i) {
     const plan::Arena &arena = plan.arenas(i);
     if (uint64_t behind = arena.bytes() - peakOf(plan, i);
@@ -48,7 +48,7 @@ void checkUnread(const Subject &subject, Findings &findings) {
           writers[range.arena].assign(range.begin, range.begin + range.bytes,
                                       s);
           if (plan.slices(int(access.slice())).carried() ||
-              subject.read_after[access.slice()]) {
+              context.read_after[access.slice()]) {
             used[s] = true;
           }
         }

@@ -12,9 +12,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/plan/Arrivals.h"
 #include "runtime/plan/ByteMap.h"
 #include "runtime/plan/Describe.h"
+#include "runtime/plan/StagedInputs.h"
 #include "runtime/plan/Supported.h"
 #include "runtime/plan/Traffic.h"
 #include "runtime/plan/steps/Step.h"
@@ -27,19 +27,19 @@ namespace {
 
 class Updates {
 public:
-  Updates(const Subject &subject, Problems &problems)
-      : plan(subject.plan), mesh(subject.mesh), problems(problems),
-        parts(subject.parts), arrivals(subject.arrivals), buffers(mesh),
+  Updates(const VerifierContext &context, Problems &problems)
+      : plan(context.plan), mesh(context.mesh), problems(problems),
+        parts(context.parts), arrivals(context.arrivals), buffers(mesh),
         written(plan, mesh, problems), gradients(plan.units_size()) {}
 
   void visit(int p, int s) {
     const plan::Step &step = plan.programs(p).steps(s);
     std::optional<UnitPart> updated;
-    std::optional<Way> way = wayOf(plan, step);
+    std::optional<TransferKind> way = transferKindOf(plan, step);
     if (s == 0) {
       beginProgram(p);
     }
-    if (way == Way::Read &&
+    if (way == TransferKind::FileToHost &&
         !plan.slices(int(step.accesses(1).slice())).carried()) {
       buffers.read(step.accesses(0), step.accesses(1));
       return;
@@ -83,7 +83,7 @@ public:
         continue;
       }
       // A local value may be copied from anything that the rank has made.
-      if (way == Way::Written) {
+      if (way == TransferKind::HostToFile) {
         checkWrittenBack(p, s, step.accesses(0), access, *part);
       } else if (step.has_copy() && !plan.units(part->unit).local()) {
         checkBroughtBack(p, s, step.accesses(0), *part);
@@ -127,7 +127,7 @@ private:
   void beginProgram(int p) {
     buffers = FileBuffers(mesh);
     for (const plan::Step &step : plan.programs(p).steps()) {
-      if (wayOf(plan, step) == Way::Written &&
+      if (transferKindOf(plan, step) == TransferKind::HostToFile &&
           !plan.slices(int(step.accesses(0).slice())).carried()) {
         buffers.make(step.accesses(0).slice());
       }
@@ -261,7 +261,7 @@ private:
   const Mesh &mesh;
   Problems &problems;
   const UnitParts &parts;
-  std::vector<Arrival> arrivals; // by slice
+  std::vector<StagedInput> arrivals; // by slice
   FileBuffers buffers;
   StateWrites written;
   std::vector<ByteMap<bool>> gradients; // elements that updates read, by unit
@@ -269,9 +269,9 @@ private:
 
 } // namespace
 
-void checkUpdates(const Subject &subject, Findings &findings) {
-  Updates updates(subject, findings.problems);
-  forEachStep(subject.plan,
+void checkUpdates(const VerifierContext &context, Findings &findings) {
+  Updates updates(context, findings.problems);
+  forEachStep(context.plan,
               [&](int p, int s, const plan::Step &) { updates.visit(p, s); });
   updates.checkCoverage();
 }

@@ -1,4 +1,4 @@
-// RUN: zerograph-opt %s --split-input-file --pass-pipeline='builtin.module(nn.program(zero-early-updates))' | FileCheck %s
+// RUN: zerograph-opt %s --split-input-file --pass-pipeline='builtin.module(nn.program(zero-hoist-updates))' | FileCheck %s
 
 // An update stands behind the next unit's reduction, beside which its own has
 // time to end, and brings the part of the state that it reads. What it wrote is

@@ -1,4 +1,4 @@
-// RUN: zerograph-opt %s --split-input-file --zero-mean-by-count | FileCheck %s
+// RUN: zerograph-opt %s --split-input-file --zero-normalize-by-token-count | FileCheck %s
 
 // @update divides by the count that @micro has summed.
 

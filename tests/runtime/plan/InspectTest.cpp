@@ -5,7 +5,7 @@
 #include "options/Cards.h"
 #include "runtime/plan/Inspect.h"
 #include "runtime/plan/Memory.h"
-#include "runtime/plan/Textbook.h"
+#include "runtime/plan/TheoreticalTraffic.h"
 #include "runtime/plan/Traffic.h"
 
 #include "absl/strings/str_split.h"
@@ -60,11 +60,11 @@ TEST(Memory, ThePeakStepHasTheMostLive) {
 }
 
 // Whatever differs from the formula has a name, to the byte.
-TEST(Textbook, DifferencesAddUp) {
+TEST(TheoreticalTraffic, DifferencesAddUp) {
   for (const plan::Plan &plan :
        {testing::stageThreePlan(), testing::stageOnePlan(),
         testing::accumulatingPlan()}) {
-    Textbook book = compareWithTextbook(plan);
+    TheoreticalTraffic book = compareWithTextbook(plan);
     int64_t sum = static_cast<int64_t>(book.bytes);
     for (const Difference &difference : book.differences) {
       EXPECT_NE(difference.bytes, 0);
@@ -75,9 +75,9 @@ TEST(Textbook, DifferencesAddUp) {
   }
 }
 
-TEST(Textbook, SaysWhyUnitsAreGatheredLessOften) {
+TEST(TheoreticalTraffic, SaysWhyUnitsAreGatheredLessOften) {
   // Two units of 500 elements, gathered once and not twice.
-  Textbook book = compareWithTextbook(testing::stageThreePlan());
+  TheoreticalTraffic book = compareWithTextbook(testing::stageThreePlan());
   EXPECT_EQ(book.formula, "3 Psi (N - 1) / N");
   EXPECT_EQ(book.psi, 2 * 500 * 4u);
   EXPECT_EQ(book.bytes, 3 * book.psi / 2);
@@ -91,7 +91,7 @@ TEST(Textbook, SaysWhyUnitsAreGatheredLessOften) {
 }
 
 // A tied parameter is gathered for each use that lies apart.
-TEST(Textbook, TiedParametersAreGatheredAgain) {
+TEST(TheoreticalTraffic, TiedParametersAreGatheredAgain) {
   plan::Plan plan = testing::stageThreePlan();
   for (plan::Step &step : *plan.mutable_programs(0)->mutable_steps()) {
     if (step.has_all_gather()) {
@@ -100,7 +100,7 @@ TEST(Textbook, TiedParametersAreGatheredAgain) {
   }
   plan::Step again = plan.programs(0).steps(1);
   *plan.mutable_programs(0)->add_steps() = again;
-  Textbook book = compareWithTextbook(plan);
+  TheoreticalTraffic book = compareWithTextbook(plan);
   std::map<std::string, int64_t> differences;
   for (const Difference &difference : book.differences) {
     differences[difference.reason] = difference.bytes;
@@ -110,8 +110,8 @@ TEST(Textbook, TiedParametersAreGatheredAgain) {
             1024);
 }
 
-TEST(Textbook, AccumulationReducesEveryMicroBatch) {
-  Textbook book = compareWithTextbook(testing::accumulatingPlan());
+TEST(TheoreticalTraffic, AccumulationReducesEveryMicroBatch) {
+  TheoreticalTraffic book = compareWithTextbook(testing::accumulatingPlan());
   EXPECT_EQ(book.formula, "3 Psi (N - 1) / N");
   ASSERT_EQ(book.differences.size(), 2u); // padding and scalars
 }

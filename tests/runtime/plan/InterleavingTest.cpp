@@ -202,12 +202,12 @@ std::string problemsOf(const plan::Plan &plan) {
   if (!valid.ok()) {
     return std::string(valid.message());
   }
-  verify::Subject subject(plan);
+  verify::VerifierContext context(plan);
   verify::Findings findings;
   for (auto check :
        {verify::checkStreams, verify::checkCollectiveOrder, verify::checkRaces,
         verify::checkLifetimes, verify::checkDefinitions}) {
-    check(subject, findings);
+    check(context, findings);
   }
   std::string text;
   for (const std::string &line : findings.problems.kept()) {
@@ -223,7 +223,7 @@ TEST(Interleaving, RacesAreExactlyWhatCanOverlapInTime) {
   for (int i = 0; i < 2000; ++i) {
     plan::Plan plan = randomSchedule(random, 2 + random() % 5, i % 2 == 0);
     verify::Findings findings;
-    verify::checkRaces(verify::Subject(plan), findings);
+    verify::checkRaces(verify::VerifierContext(plan), findings);
     bool none = findings.problems.kept().empty();
     ASSERT_EQ(none, !canRace(plan)) << plan.DebugString();
     ++(none ? clean : races);

@@ -4,7 +4,7 @@
 #include "runtime/plan/Describe.h"
 #include "runtime/state/Convert.h"
 #include "runtime/state/Initialize.h"
-#include "runtime/state/MadeValues.h"
+#include "runtime/state/InitializedWeights.h"
 #include "runtime/state/WeightFile.h"
 
 #include "gtest/gtest.h"

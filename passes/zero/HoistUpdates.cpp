@@ -1,4 +1,4 @@
-//===- EarlyUpdates.cpp - states are written as soon as they can be -------===//
+//===- HoistUpdates.cpp - states are written as soon as they can be -------===//
 
 #include "passes/ir/nn/NNDialect.h"
 #include "passes/ir/nn/Queries.h"
@@ -10,7 +10,7 @@
 
 namespace mlir::zg::zero {
 
-#define GEN_PASS_DEF_EARLYUPDATES
+#define GEN_PASS_DEF_HOISTUPDATES
 #include "passes/zero/Passes.h.inc"
 
 namespace {
@@ -271,10 +271,10 @@ private:
 };
 
 //===----------------------------------------------------------------------===//
-// --zero-early-updates
+// --zero-hoist-updates
 //===----------------------------------------------------------------------===//
 
-struct EarlyUpdates : impl::EarlyUpdatesBase<EarlyUpdates> {
+struct HoistUpdates : impl::HoistUpdatesBase<HoistUpdates> {
   void runOnOperation() override {
     if (!getOperation().isExternal()) {
       Updates(getOperation()).move();

@@ -1,13 +1,13 @@
-//===- Meeting.h - what rank 0 knows of all ranks -------------------------===//
+//===- Rendezvous.h - what rank 0 knows of all ranks ----------------------===//
 //
 // The whole protocol on rank 0's side, without sockets or a clock of its own:
-// who is there, what each waits for, who is late. The hub's thread gives it
+// who is there, what each waits for, who is late. The coordinator's thread gives it
 // what arrives and sends what it leaves.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef ZEROGRAPH_RUNTIME_COMM_TCP_MEETING_H
-#define ZEROGRAPH_RUNTIME_COMM_TCP_MEETING_H
+#ifndef ZEROGRAPH_RUNTIME_COMM_TCP_RENDEZVOUS_H
+#define ZEROGRAPH_RUNTIME_COMM_TCP_RENDEZVOUS_H
 
 #include "runtime/comm/tcp/Messages.h"
 
@@ -18,13 +18,13 @@
 
 namespace zerograph::tcp {
 
-class Meeting {
+class Rendezvous {
 public:
   using Clock = std::chrono::steady_clock;
 
   /// `place` is "node1:24500 (MASTER_ADDR and MASTER_PORT)", for messages.
-  Meeting(unsigned world, std::string run, std::string place,
-          Clock::duration deadline);
+  Rendezvous(unsigned world, std::string run, std::string place,
+             Clock::duration deadline);
 
   /// Lets a rank in that says hello; an error says why it does not belong here:
   /// NotFound where another run meets, and its own may meet elsewhere.
@@ -86,4 +86,4 @@ private:
 
 } // namespace zerograph::tcp
 
-#endif // ZEROGRAPH_RUNTIME_COMM_TCP_MEETING_H
+#endif // ZEROGRAPH_RUNTIME_COMM_TCP_RENDEZVOUS_H

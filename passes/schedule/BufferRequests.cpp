@@ -1,8 +1,8 @@
-//===- Requests.cpp - who lies where its reader wants it ------------------===//
+//===- BufferRequests.cpp - who lies where its reader wants it ------------===//
 
 #include "passes/ir/nn/Queries.h"
+#include "passes/schedule/BufferAssignment.h"
 #include "passes/schedule/InPlace.h"
-#include "passes/schedule/Storage.h"
 
 using namespace mlir;
 using namespace mlir::zg;
@@ -12,8 +12,8 @@ using namespace mlir::zg::sched;
 // Readers
 //===----------------------------------------------------------------------===//
 
-void Storage::collectReaders(Value value,
-                             SmallVectorImpl<Reader> &readers) const {
+void BufferAssignment::collectReaders(Value value,
+                                      SmallVectorImpl<Reader> &readers) const {
   for (OpOperand &use : value.getUses()) {
     Operation *user = use.getOwner();
     if (isa<zero::ReleaseOp>(user)) {
@@ -37,7 +37,7 @@ void Storage::collectReaders(Value value,
   }
 }
 
-unsigned Storage::lastRead(Value value) const {
+unsigned BufferAssignment::lastRead(Value value) const {
   SmallVector<Reader> readers;
   collectReaders(value, readers);
   unsigned last = 0;
@@ -47,7 +47,7 @@ unsigned Storage::lastRead(Value value) const {
   return last;
 }
 
-unsigned Storage::firstOverwrite(Value value) const {
+unsigned BufferAssignment::firstOverwrite(Value value) const {
   unsigned first = kNever;
   for (Operation *user : value.getUsers()) {
     if (auto reduce = dyn_cast<zero::ReduceScatterOp>(user)) {
@@ -67,7 +67,7 @@ unsigned Storage::firstOverwrite(Value value) const {
 
 /// Returns whether writing `value` to `want` spares every old value of a state
 /// there that is still read.
-bool Storage::keepsOldValues(Value value, Place want) {
+bool BufferAssignment::keepsOldValues(Value value, Place want) {
   Operation *producer = value.getDefiningOp();
   unsigned written = position(producer);
   int64_t world = slices.world();
@@ -113,7 +113,7 @@ bool Storage::keepsOldValues(Value value, Place want) {
 
 /// Asks that `value` lie at `want`, whose bytes something else overwrites at
 /// position `overwritten`.
-bool Storage::request(Value value, Place want, unsigned overwritten) {
+bool BufferAssignment::request(Value value, Place want, unsigned overwritten) {
   while (std::optional<Part> part = partOf(value, slices)) {
     // A flat buffer is not placed by one of its views.
     if (!isa<nn::ReshapeOp, zero::ReduceScatterOp>(value.getDefiningOp())) {
@@ -151,7 +151,7 @@ bool Storage::request(Value value, Place want, unsigned overwritten) {
 }
 
 /// Asks that the table of a scatter lie where its result does.
-void Storage::bindTable(nn::KernelOp kernel) {
+void BufferAssignment::bindTable(nn::KernelOp kernel) {
   OpOperand *table = tableOperand(kernel);
   if (!table) {
     return;
@@ -169,7 +169,7 @@ void Storage::bindTable(nn::KernelOp kernel) {
 
 /// Asks that what is written to a file be made where the state that it replaces
 /// was read to, for the host and not for the device.
-void Storage::bindBuffer(zero::WriteOp write) {
+void BufferAssignment::bindBuffer(zero::WriteOp write) {
   if (nn::isZeroBytes(write.getOperand())) {
     return;
   }
@@ -192,7 +192,7 @@ void Storage::bindBuffer(zero::WriteOp write) {
 }
 
 /// Asks for the places in which the op wants its operands.
-void Storage::bindOperands(Operation *op) {
+void BufferAssignment::bindOperands(Operation *op) {
   if (auto write = dyn_cast<zero::WriteOp>(op)) {
     bindBuffer(write);
   }

@@ -1,6 +1,6 @@
-//===- SmallerPlans.cpp - what would need less memory ---------------------===//
+//===- MemoryFitCandidates.cpp - what would need less memory --------------===//
 
-#include "tools/compiler/SmallerPlans.h"
+#include "tools/compiler/MemoryFitCandidates.h"
 
 #include "options/Memory.h"
 
@@ -117,7 +117,7 @@ std::vector<const char *> placesOfSums(const CompileOptions &options,
 
 /// Those that cost least first: a rank's share before time, time before what
 /// crosses to the host, and that before what goes to a disk.
-std::vector<ChangedOptions> smallerPlans(const CompileOptions &options) {
+std::vector<ChangedOptions> memoryFitCandidates(const CompileOptions &options) {
   std::vector<ChangedOptions> all;
   int64_t highest = options.reduce == "last" ? 1 : 3;
   int64_t last = options.ranks > 1 ? highest : options.zero_stage;
@@ -208,7 +208,7 @@ zerograph::offloadToFit(const CompileOptions &options, Fits fits) {
 }
 
 std::string zerograph::adviseToFit(const CompileOptions &options, Fits fits) {
-  std::vector<ChangedOptions> all = smallerPlans(options);
+  std::vector<ChangedOptions> all = memoryFitCandidates(options);
   // None needs less of the device than those that offload all. Where these do
   // not fit, the others need not be tried; but they may need less of the host.
   auto mostOffloaded = [](const ChangedOptions &changed) {

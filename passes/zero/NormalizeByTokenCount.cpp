@@ -1,4 +1,5 @@
-//===- MeanByCount.cpp - gradients divided by what the losses count -------===//
+//===- NormalizeByTokenCount.cpp - gradients of a mean over tokens --------===//
+//-------===//
 
 #include "passes/differentiate/Optimizer.h"
 #include "passes/ir/nn/NNBuilder.h"
@@ -7,16 +8,17 @@
 
 namespace mlir::zg::zero {
 
-#define GEN_PASS_DEF_MEANBYCOUNT
+#define GEN_PASS_DEF_NORMALIZEBYTOKENCOUNT
 #include "passes/zero/Passes.h.inc"
 
 namespace {
 
 //===----------------------------------------------------------------------===//
-// --zero-mean-by-count
+// --zero-normalize-by-token-count
 //===----------------------------------------------------------------------===//
 
-struct MeanByCount : impl::MeanByCountBase<MeanByCount> {
+struct NormalizeByTokenCount
+    : impl::NormalizeByTokenCountBase<NormalizeByTokenCount> {
   void runOnOperation() override {
     auto state = StateAttr::get(&getContext(), -1, -1,
                                 StringAttr::get(&getContext(), kLossCountRole),

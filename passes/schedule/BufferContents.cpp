@@ -1,6 +1,6 @@
-//===- DefaultSlices.cpp - a slice for what nobody wants elsewhere --------===//
+//===- BufferContents.cpp - a slice for what nobody wants elsewhere -------===//
 
-#include "passes/schedule/Storage.h"
+#include "passes/schedule/BufferAssignment.h"
 
 using namespace mlir;
 using namespace mlir::zg;
@@ -62,7 +62,7 @@ static Value inFile(Value value) {
 
 /// Returns where a value lies: in pinned memory if it crosses between device
 /// and host, or between the host and a file.
-Space Storage::spaceOf(Value value) const {
+Space BufferAssignment::spaceOf(Value value) const {
   bool crosses = isa<zero::OffloadOp, zero::ReadOp>(value.getDefiningOp()) ||
                  llvm::any_of(value.getUsers(), [](Operation *user) {
                    return isa<zero::FetchOp, zero::WriteOp>(user);
@@ -72,7 +72,7 @@ Space Storage::spaceOf(Value value) const {
                               : Space::host;
 }
 
-void Storage::bindDefault(Operation *op, unsigned result) {
+void BufferAssignment::bindDefault(Operation *op, unsigned result) {
   Value value = op->getResult(result);
   SliceClass sliceClass = SliceClass::transient;
   int64_t unit = -1, segment = -1;

@@ -1,7 +1,7 @@
-//===- MadeValues.h - values that no file holds --------------------------===//
+//===- InitializedWeights.h - values that no file holds -------------------===//
 
-#ifndef ZEROGRAPH_RUNTIME_STATE_MADEVALUES_H
-#define ZEROGRAPH_RUNTIME_STATE_MADEVALUES_H
+#ifndef ZEROGRAPH_RUNTIME_STATE_INITIALIZEDWEIGHTS_H
+#define ZEROGRAPH_RUNTIME_STATE_INITIALIZEDWEIGHTS_H
 
 #include "runtime/base/Status.h"
 #include "runtime/plan/plan.pb.h"
@@ -16,7 +16,7 @@ namespace zerograph {
 absl::StatusOr<double> parseInitMissing(const std::string &text);
 
 /// How values are made up.
-struct MadeValues {
+struct InitializedWeights {
   /// The deviation of normal numbers; unused where values begin otherwise.
   double deviation = 0;
   uint64_t seed = 0;
@@ -29,4 +29,4 @@ struct MadeValues {
 
 } // namespace zerograph
 
-#endif // ZEROGRAPH_RUNTIME_STATE_MADEVALUES_H
+#endif // ZEROGRAPH_RUNTIME_STATE_INITIALIZEDWEIGHTS_H

@@ -1,6 +1,6 @@
-//===- Meeting.cpp - what rank 0 knows of all ranks -----------------------===//
+//===- Rendezvous.cpp - what rank 0 knows of all ranks --------------------===//
 
-#include "runtime/comm/tcp/Meeting.h"
+#include "runtime/comm/tcp/Rendezvous.h"
 
 #include "runtime/base/Text.h"
 #include "runtime/comm/tcp/Timing.h"
@@ -31,12 +31,12 @@ Bytes frameOf(FrameKind kind, const Message &message) {
 
 } // namespace
 
-Meeting::Meeting(unsigned world, std::string run, std::string place,
-                 Clock::duration deadline)
+Rendezvous::Rendezvous(unsigned world, std::string run, std::string place,
+                       Clock::duration deadline)
     : run(std::move(run)), place(std::move(place)), deadline(deadline),
       ranks(world) {}
 
-std::string Meeting::nameOf(unsigned rank) const {
+std::string Rendezvous::nameOf(unsigned rank) const {
   const Rank &it = ranks[rank];
   return absl::StrCat(
       "rank ", rank, " (",
@@ -44,7 +44,7 @@ std::string Meeting::nameOf(unsigned rank) const {
       ")");
 }
 
-std::string Meeting::namesOf(const std::vector<unsigned> &which) const {
+std::string Rendezvous::namesOf(const std::vector<unsigned> &which) const {
   std::vector<std::string> names;
   for (unsigned rank : which) {
     names.push_back(nameOf(rank));
@@ -52,12 +52,12 @@ std::string Meeting::namesOf(const std::vector<unsigned> &which) const {
   return listOf(names, kNames);
 }
 
-absl::Status Meeting::failure() const {
+absl::Status Rendezvous::failure() const {
   return failed ? absl::Status(failed->code, failed->message)
                 : absl::OkStatus();
 }
 
-void Meeting::fail(const Failure &failure) {
+void Rendezvous::fail(const Failure &failure) {
   if (failed) {
     return;
   }
@@ -70,7 +70,8 @@ void Meeting::fail(const Failure &failure) {
   }
 }
 
-void Meeting::failWaiting(absl::StatusCode code, const std::string &message) {
+void Rendezvous::failWaiting(absl::StatusCode code,
+                             const std::string &message) {
   for (unsigned i = 0; i < ranks.size() && come > 0; ++i) {
     unsigned rank = unsigned((first + i) % ranks.size());
     if (ranks[rank].here && ranks[rank].call) {
@@ -82,7 +83,7 @@ void Meeting::failWaiting(absl::StatusCode code, const std::string &message) {
   fail({Failure::kNobody, code, message});
 }
 
-absl::Status Meeting::enter(const Hello &hello, Clock::time_point now) {
+absl::Status Rendezvous::enter(const Hello &hello, Clock::time_point now) {
   if (hello.run != run) {
     return absl::NotFoundError(absl::StrCat(
         "another run meets there (", nameOfRun(run), ", and this one is ",
@@ -117,20 +118,20 @@ absl::Status Meeting::enter(const Hello &hello, Clock::time_point now) {
   return absl::OkStatus();
 }
 
-void Meeting::hear(unsigned rank, bool call, Clock::time_point now) {
+void Rendezvous::hear(unsigned rank, bool call, Clock::time_point now) {
   ranks[rank].heard = now;
   if (call) {
     ranks[rank].excused = now;
   }
 }
 
-void Meeting::excuse(Clock::time_point now) {
+void Rendezvous::excuse(Clock::time_point now) {
   for (Rank &rank : ranks) {
     rank.heard = rank.excused = now;
   }
 }
 
-void Meeting::lose(unsigned rank, const std::string &why) {
+void Rendezvous::lose(unsigned rank, const std::string &why) {
   if (!ranks[rank].here) {
     return;
   }
@@ -142,12 +143,13 @@ void Meeting::lose(unsigned rank, const std::string &why) {
                            awaited ? ", and was waited for" : ""));
 }
 
-void Meeting::expel(unsigned rank, const absl::Status &why) {
+void Rendezvous::expel(unsigned rank, const absl::Status &why) {
   failWaiting(absl::StatusCode::kInternal,
               absl::StrCat("of ", nameOf(rank), ": ", why.message()));
 }
 
-void Meeting::take(unsigned rank, const Frame &frame, Clock::time_point now) {
+void Rendezvous::take(unsigned rank, const Frame &frame,
+                      Clock::time_point now) {
   auto read = [&](auto &message) {
     absl::Status status = unpack(frame.payload, message);
     if (!status.ok()) {
@@ -183,7 +185,7 @@ void Meeting::take(unsigned rank, const Frame &frame, Clock::time_point now) {
   }
 }
 
-void Meeting::arrive(unsigned rank, Call call, Clock::time_point now) {
+void Rendezvous::arrive(unsigned rank, Call call, Clock::time_point now) {
   if (failed) {
     return; // it will be told, or has been
   }
@@ -213,7 +215,7 @@ void Meeting::arrive(unsigned rank, Call call, Clock::time_point now) {
 }
 
 /// Answers the call: all have come.
-void Meeting::answer() {
+void Rendezvous::answer() {
   Operation operation = ranks[0].call->operation;
   Result none = {round, {}}, all = {round, {}};
   uint64_t bytes = 0;
@@ -242,7 +244,7 @@ void Meeting::answer() {
   ++round;
 }
 
-void Meeting::look(Clock::time_point now) {
+void Rendezvous::look(Clock::time_point now) {
   if (failed) {
     return;
   }

@@ -1,6 +1,7 @@
-//===- Hub.cpp - rank 0's thread that all ranks are connected to ----------===//
+//===- CoordinatorServer.cpp - the thread of rank 0 for all ---------------===//
+//----------===//
 
-#include "runtime/comm/tcp/Hub.h"
+#include "runtime/comm/tcp/CoordinatorServer.h"
 
 #include "runtime/comm/tcp/Timing.h"
 
@@ -14,7 +15,7 @@ using namespace zerograph::tcp;
 
 namespace {
 
-using Clock = Meeting::Clock;
+using Clock = Rendezvous::Clock;
 
 /// The time in which a newcomer says hello.
 constexpr std::chrono::seconds kHello(10);
@@ -38,38 +39,40 @@ void allowFiles(unsigned count) {
 
 } // namespace
 
-Hub::Hub(Socket listening, Socket local, HubOptions given)
+CoordinatorServer::CoordinatorServer(Socket listening, Socket local,
+                                     CoordinatorOptions given)
     : listening(std::move(listening)), options(std::move(given)),
-      meeting(options.world, options.run, options.place, options.deadline),
+      rendezvous(options.world, options.run, options.place, options.deadline),
       ranks(options.world), last_beat(Clock::now()) {
   ranks[0] = std::make_unique<Connection>(std::move(local));
-  (void)meeting.enter({options.run, 0, options.world, options.process},
-                      Clock::now());
+  (void)rendezvous.enter({options.run, 0, options.world, options.process},
+                         Clock::now());
 }
 
-absl::StatusOr<std::unique_ptr<Hub>> Hub::start(Socket listening, Socket local,
-                                                HubOptions options) {
+absl::StatusOr<std::unique_ptr<CoordinatorServer>>
+CoordinatorServer::start(Socket listening, Socket local,
+                         CoordinatorOptions options) {
   allowFiles(options.world + kStrangers + 256);
-  std::unique_ptr<Hub> hub(
-      new Hub(std::move(listening), std::move(local), std::move(options)));
+  std::unique_ptr<CoordinatorServer> server(new CoordinatorServer(
+      std::move(listening), std::move(local), std::move(options)));
   try {
-    hub->thread = std::thread([&hub = *hub] { hub.serve(); });
+    server->thread = std::thread([&server = *server] { server.serve(); });
   } catch (const std::system_error &error) {
     return absl::ResourceExhaustedError(
         absl::StrCat("the system gives no thread for the connections of the "
                      "other ranks (",
                      error.what(), ")"));
   }
-  return hub;
+  return server;
 }
 
-Hub::~Hub() {
+CoordinatorServer::~CoordinatorServer() {
   if (thread.joinable()) {
     thread.join();
   }
 }
 
-Clock::duration Hub::wait(Clock::time_point until) {
+Clock::duration CoordinatorServer::wait(Clock::time_point until) {
   std::vector<pollfd> entries;
   if (newcomers.size() < options.world + kStrangers && !full) {
     entries.push_back({listening.get(), POLLIN, 0});
@@ -93,13 +96,13 @@ Clock::duration Hub::wait(Clock::time_point until) {
   return Clock::now() - until;
 }
 
-void Hub::accept(Clock::time_point now) {
+void CoordinatorServer::accept(Clock::time_point now) {
   while (newcomers.size() < options.world + kStrangers && !full) {
     std::string peer;
     absl::StatusOr<Socket> socket = acceptFrom(listening, peer);
     if (!socket.ok()) {
       full = true;
-      return meeting.expel(0, socket.status());
+      return rendezvous.expel(0, socket.status());
     }
     if (!socket->isOpen()) {
       return;
@@ -109,7 +112,7 @@ void Hub::accept(Clock::time_point now) {
   }
 }
 
-void Hub::refuse(Newcomer &newcomer, const absl::Status &why) {
+void CoordinatorServer::refuse(Newcomer &newcomer, const absl::Status &why) {
   newcomer.refused = true;
   newcomer.connection.send(encode(absl::IsNotFound(why) ? FrameKind::kElsewhere
                                                         : FrameKind::kRefused,
@@ -120,7 +123,7 @@ void Hub::refuse(Newcomer &newcomer, const absl::Status &why) {
   }
 }
 
-bool Hub::greet(Newcomer &newcomer, Clock::time_point now) {
+bool CoordinatorServer::greet(Newcomer &newcomer, Clock::time_point now) {
   if (newcomer.refused) {
     // The newcomer closes first: closing before could destroy the reason on its
     // way.
@@ -146,7 +149,7 @@ bool Hub::greet(Newcomer &newcomer, Clock::time_point now) {
                ? unpack(frames[0].payload, hello)
                : absl::InvalidArgumentError("it did not say hello");
   if (status.ok()) {
-    status = meeting.enter(hello, now);
+    status = rendezvous.enter(hello, now);
   }
   if (!status.ok()) {
     refuse(newcomer, status);
@@ -156,39 +159,39 @@ bool Hub::greet(Newcomer &newcomer, Clock::time_point now) {
   ranks[hello.rank] =
       std::make_unique<Connection>(std::move(newcomer.connection));
   for (size_t i = 1; i < frames.size(); ++i) {
-    meeting.take(hello.rank, frames[i], now);
+    rendezvous.take(hello.rank, frames[i], now);
   }
   return true;
 }
 
-void Hub::greet(Clock::time_point now) {
+void CoordinatorServer::greet(Clock::time_point now) {
   auto done = [&](Newcomer &newcomer) { return greet(newcomer, now); };
   newcomers.erase(std::remove_if(newcomers.begin(), newcomers.end(), done),
                   newcomers.end());
 }
 
-void Hub::listen(unsigned rank, Clock::time_point now) {
+void CoordinatorServer::listen(unsigned rank, Clock::time_point now) {
   std::vector<Frame> frames;
   bool came = false;
   absl::Status status = ranks[rank]->read(frames, came);
   if (came) {
-    meeting.hear(rank, ranks[rank]->isWithin(FrameKind::kCall), now);
+    rendezvous.hear(rank, ranks[rank]->isWithin(FrameKind::kCall), now);
   }
   for (const Frame &frame : frames) {
-    meeting.take(rank, frame, now);
+    rendezvous.take(rank, frame, now);
   }
   if (absl::IsUnavailable(status)) {
-    meeting.lose(rank, std::string(status.message()));
+    rendezvous.lose(rank, std::string(status.message()));
   } else if (!status.ok()) {
-    meeting.expel(rank, status);
-    meeting.lose(rank, "was dropped");
+    rendezvous.expel(rank, status);
+    rendezvous.lose(rank, "was dropped");
   }
-  if (!meeting.isHere(rank)) { // it has said goodbye, or cannot any more
+  if (!rendezvous.isHere(rank)) { // it has said goodbye, or cannot any more
     ranks[rank].reset();
   }
 }
 
-void Hub::beat(Clock::time_point now) {
+void CoordinatorServer::beat(Clock::time_point now) {
   if (now - last_beat < beatInterval(options.deadline)) {
     return;
   }
@@ -202,13 +205,13 @@ void Hub::beat(Clock::time_point now) {
   }
 }
 
-void Hub::send() {
-  for (auto &[rank, bytes] : meeting.outgoing) {
+void CoordinatorServer::send() {
+  for (auto &[rank, bytes] : rendezvous.outgoing) {
     if (ranks[rank]) {
       ranks[rank]->send(std::move(bytes));
     }
   }
-  meeting.outgoing.clear();
+  rendezvous.outgoing.clear();
   // Rank 0 is last: once it hears of a failure its process may end, and this
   // thread with it.
   for (auto rank = ranks.rbegin(); rank != ranks.rend(); ++rank) {
@@ -221,14 +224,14 @@ void Hub::send() {
   }
 }
 
-void Hub::serve() {
+void CoordinatorServer::serve() {
   send(); // rank 0's welcome
-  while (meeting.isHere(0)) {
+  while (rendezvous.isHere(0)) {
     Clock::duration late =
         wait(Clock::now() + beatInterval(options.deadline) / 2);
     Clock::time_point now = Clock::now();
     if (late > lateness(options.deadline)) {
-      meeting.excuse(now);
+      rendezvous.excuse(now);
     }
     accept(now);
     greet(now);
@@ -237,7 +240,7 @@ void Hub::serve() {
         listen(rank, now);
       }
     }
-    meeting.look(now);
+    rendezvous.look(now);
     // The beat comes after: what a rank hears first is its welcome.
     send();
     beat(now);
@@ -248,7 +251,7 @@ void Hub::serve() {
 /// Ends the connections after rank 0 has ended. The others may not have taken
 /// yet what they were sent, and closing now could destroy it on its way: they
 /// close first.
-void Hub::end() {
+void CoordinatorServer::end() {
   listening = Socket();
   newcomers.clear();
   for (const auto &rank : ranks) {

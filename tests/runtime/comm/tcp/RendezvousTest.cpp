@@ -1,10 +1,11 @@
-//===- MeetingTest.cpp - what rank 0 makes of what ranks say, and when ----===//
+//===- RendezvousTest.cpp - what rank 0 makes of what ranks say
+//-------------===//
 //
 // With a clock of the test's own.
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/comm/tcp/Meeting.h"
+#include "runtime/comm/tcp/Rendezvous.h"
 
 #include "gtest/gtest.h"
 
@@ -15,13 +16,13 @@ namespace {
 
 using std::chrono::seconds;
 
-class MeetingTest : public ::testing::Test {
+class RendezvousTest : public ::testing::Test {
 protected:
   static constexpr unsigned kRanks = 4;
 
   absl::Status enter(unsigned rank, const std::string &run = "run",
                      unsigned world = kRanks) {
-    return meeting.enter(
+    return rendezvous.enter(
         {run, rank, world, absl::StrCat("process ", 100 + rank, " on h")}, now);
   }
 
@@ -29,20 +30,20 @@ protected:
     for (unsigned rank = 0; rank < kRanks; ++rank) {
       ASSERT_TRUE(enter(rank).ok());
     }
-    meeting.outgoing.clear();
+    rendezvous.outgoing.clear();
   }
 
   void call(unsigned rank, Operation operation = Operation::kBarrier,
             const std::string &what = "saving", const std::string &text = "",
             uint64_t round = 0) {
-    meeting.take(rank,
-                 {FrameKind::kCall, pack(Call{round, operation, what, text})},
-                 now);
+    rendezvous.take(
+        rank, {FrameKind::kCall, pack(Call{round, operation, what, text})},
+        now);
   }
 
   void alive(unsigned rank, bool busy = false) {
-    meeting.hear(rank, false, now);
-    meeting.take(rank, {FrameKind::kAlive, pack(Alive{busy})}, now);
+    rendezvous.hear(rank, false, now);
+    rendezvous.take(rank, {FrameKind::kAlive, pack(Alive{busy})}, now);
   }
 
   /// Time passes, in which all ranks but `silent` say that they live.
@@ -50,11 +51,11 @@ protected:
     for (int i = 0; i < count; ++i) {
       now += seconds(1);
       for (unsigned rank = 0; rank < kRanks; ++rank) {
-        if (rank != silent && meeting.isHere(rank)) {
+        if (rank != silent && rendezvous.isHere(rank)) {
           alive(rank, busy[rank]);
         }
       }
-      meeting.look(now);
+      rendezvous.look(now);
     }
   }
 
@@ -62,7 +63,7 @@ protected:
   Failure failure() {
     Failure found;
     std::vector<bool> told(kRanks);
-    for (const auto &[rank, bytes] : meeting.outgoing) {
+    for (const auto &[rank, bytes] : rendezvous.outgoing) {
       FrameReader reader(kLongestPayload);
       std::vector<Frame> frames;
       EXPECT_TRUE(reader.take(*bytes, frames).ok());
@@ -73,9 +74,9 @@ protected:
       }
     }
     for (unsigned rank = 0; rank < kRanks; ++rank) {
-      EXPECT_EQ(told[rank], meeting.isHere(rank)) << rank;
+      EXPECT_EQ(told[rank], rendezvous.isHere(rank)) << rank;
     }
-    EXPECT_EQ(meeting.failure().message(), found.message);
+    EXPECT_EQ(rendezvous.failure().message(), found.message);
     return found;
   }
 
@@ -87,13 +88,13 @@ protected:
     EXPECT_EQ(found.message, message);
   }
 
-  Meeting::Clock::time_point now = Meeting::Clock::now();
+  Rendezvous::Clock::time_point now = Rendezvous::Clock::now();
   std::vector<bool> busy = std::vector<bool>(kRanks);
-  Meeting meeting{kRanks, "run", "h:1 (here)", seconds(10)};
+  Rendezvous rendezvous{kRanks, "run", "h:1 (here)", seconds(10)};
 };
 
-TEST_F(MeetingTest, WhoDoesNotBelongIsRefused) {
-  Meeting other(2, "job 7", "h:1 (here)", seconds(10));
+TEST_F(RendezvousTest, WhoDoesNotBelongIsRefused) {
+  Rendezvous other(2, "job 7", "h:1 (here)", seconds(10));
   auto refused = [&](const Hello &hello, const std::string &part) {
     absl::Status status = other.enter(hello, now);
     EXPECT_NE(status.message().find(part), std::string::npos) << status;
@@ -113,21 +114,21 @@ TEST_F(MeetingTest, WhoDoesNotBelongIsRefused) {
   refused({"job 7", 0, 2, "p"}, "rank 1 (process 5) has ended");
 }
 
-TEST_F(MeetingTest, WhoIsLateIsNamed) {
+TEST_F(RendezvousTest, WhoIsLateIsNamed) {
   pass(100); // nobody waits
   call(2);
   pass(5);
   call(0);
   pass(4);
-  EXPECT_TRUE(meeting.failure().ok());
+  EXPECT_TRUE(rendezvous.failure().ok());
   pass(1);
   expectFailure(2, absl::StatusCode::kDeadlineExceeded,
                 "rank 2, saving: waited 10 s for rank 1 (process 101 on h), "
                 "rank 3 (process 103 on h)");
 }
 
-TEST_F(MeetingTest, WhoHasNotComeIsNamed) {
-  Meeting other(30, "run", "h:1 (here)", seconds(10));
+TEST_F(RendezvousTest, WhoHasNotComeIsNamed) {
+  Rendezvous other(30, "run", "h:1 (here)", seconds(10));
   ASSERT_TRUE(other.enter({"run", 0, 30, "process 5"}, now).ok());
   other.take(
       0, {FrameKind::kCall, pack(Call{0, Operation::kExchange, "meeting", ""})},
@@ -141,7 +142,7 @@ TEST_F(MeetingTest, WhoHasNotComeIsNamed) {
   EXPECT_NE(message.find(" and 13 more"), std::string::npos) << message;
 }
 
-TEST_F(MeetingTest, ABusyRankIsWaitedForWhileItLives) {
+TEST_F(RendezvousTest, ABusyRankIsWaitedForWhileItLives) {
   busy[1] = true;
   alive(1, true);
   for (unsigned rank : {0, 2, 3}) {
@@ -151,20 +152,20 @@ TEST_F(MeetingTest, ABusyRankIsWaitedForWhileItLives) {
   busy[1] = false; // the others' patience begins anew
   alive(1);
   pass(9);
-  EXPECT_TRUE(meeting.failure().ok());
+  EXPECT_TRUE(rendezvous.failure().ok());
   pass(1);
   EXPECT_NE(failure().message.find("waited 10 s for rank 1 ("),
             std::string::npos);
 }
 
-TEST_F(MeetingTest, ABusyRankThatVanishesIsGivenUp) {
+TEST_F(RendezvousTest, ABusyRankThatVanishesIsGivenUp) {
   busy[1] = true;
   alive(1, true);
   call(0);
   call(2);
   call(3);
   pass(9, 1);
-  EXPECT_TRUE(meeting.failure().ok());
+  EXPECT_TRUE(rendezvous.failure().ok());
   pass(1, 1);
   expectFailure(0, absl::StatusCode::kDeadlineExceeded,
                 "rank 0, saving: heard nothing for 10 s of rank 1 (process 101 "
@@ -172,7 +173,7 @@ TEST_F(MeetingTest, ABusyRankThatVanishesIsGivenUp) {
 }
 
 /// They may wait for it elsewhere, as in NCCL.
-TEST_F(MeetingTest, ARankThatVanishesIsGivenUpWhereNobodyWaits) {
+TEST_F(RendezvousTest, ARankThatVanishesIsGivenUpWhereNobodyWaits) {
   pass(50);
   pass(10, 3);
   expectFailure(Failure::kNobody, absl::StatusCode::kDeadlineExceeded,
@@ -180,66 +181,66 @@ TEST_F(MeetingTest, ARankThatVanishesIsGivenUpWhereNobodyWaits) {
                 "or not reachable any more");
 }
 
-TEST_F(MeetingTest, ACallThatTakesLongToArriveIsNoLateOne) {
+TEST_F(RendezvousTest, ACallThatTakesLongToArriveIsNoLateOne) {
   for (unsigned rank : {0, 2, 3}) {
     call(rank);
   }
   for (int i = 0; i < 100; ++i) {
-    meeting.hear(1, /*call=*/true, now);
+    rendezvous.hear(1, /*call=*/true, now);
     pass(1);
   }
-  EXPECT_TRUE(meeting.failure().ok());
+  EXPECT_TRUE(rendezvous.failure().ok());
   pass(10);
-  EXPECT_FALSE(meeting.failure().ok());
+  EXPECT_FALSE(rendezvous.failure().ok());
 }
 
-TEST_F(MeetingTest, WhoWasStoppedHimselfBlamesNobody) {
+TEST_F(RendezvousTest, WhoWasStoppedHimselfBlamesNobody) {
   call(0);
   now += seconds(1000);
-  meeting.excuse(now);
-  meeting.look(now);
+  rendezvous.excuse(now);
+  rendezvous.look(now);
   pass(9);
-  EXPECT_TRUE(meeting.failure().ok());
+  EXPECT_TRUE(rendezvous.failure().ok());
   pass(1);
-  EXPECT_FALSE(meeting.failure().ok());
+  EXPECT_FALSE(rendezvous.failure().ok());
 }
 
-TEST_F(MeetingTest, WhoIsLostIsSaidAtOnce) {
+TEST_F(RendezvousTest, WhoIsLostIsSaidAtOnce) {
   call(3, Operation::kBarrier, "saving");
-  meeting.lose(1, "has ended");
+  rendezvous.lose(1, "has ended");
   expectFailure(3, absl::StatusCode::kUnavailable,
                 "rank 3, saving: rank 1 (process 101 on h) has ended, and was "
                 "waited for");
 }
 
-TEST_F(MeetingTest, WhoIsLostIsSaidWhereNobodyWaits) {
-  meeting.lose(1, "has ended");
-  meeting.lose(2, "has ended"); // the first counts
-  EXPECT_EQ(meeting.failure(),
+TEST_F(RendezvousTest, WhoIsLostIsSaidWhereNobodyWaits) {
+  rendezvous.lose(1, "has ended");
+  rendezvous.lose(2, "has ended"); // the first counts
+  EXPECT_EQ(rendezvous.failure(),
             absl::UnavailableError("rank 1 (process 101 on h) has ended"));
 }
 
 /// The one who waited the longest may be the one who is lost.
-TEST_F(MeetingTest, WhoIsLostDoesNotSpeak) {
+TEST_F(RendezvousTest, WhoIsLostDoesNotSpeak) {
   call(1);
   call(2);
-  meeting.lose(1, "has ended");
+  rendezvous.lose(1, "has ended");
   expectFailure(2, absl::StatusCode::kUnavailable,
                 "rank 2, saving: rank 1 (process 101 on h) has ended");
 }
 
-TEST_F(MeetingTest, WhoLeavesInGoodOrderIsMissedOnlyWhereWaitedFor) {
-  meeting.take(1, {FrameKind::kBye, ""}, now);
-  meeting.lose(1, "has ended"); // as its connection does
+TEST_F(RendezvousTest, WhoLeavesInGoodOrderIsMissedOnlyWhereWaitedFor) {
+  rendezvous.take(1, {FrameKind::kBye, ""}, now);
+  rendezvous.lose(1, "has ended"); // as its connection does
   pass(100);
-  EXPECT_TRUE(meeting.failure().ok());
+  EXPECT_TRUE(rendezvous.failure().ok());
   call(0);
   expectFailure(0, absl::StatusCode::kUnavailable,
                 "rank 0, saving: rank 1 (process 101 on h) has ended, and was "
                 "waited for");
 }
 
-TEST_F(MeetingTest, RanksThatAreOutOfStepAreNamed) {
+TEST_F(RendezvousTest, RanksThatAreOutOfStepAreNamed) {
   call(0, Operation::kExchange, "numbers");
   call(3, Operation::kBarrier, "saving");
   expectFailure(3, absl::StatusCode::kInternal,
@@ -247,39 +248,39 @@ TEST_F(MeetingTest, RanksThatAreOutOfStepAreNamed) {
                 "rank 0 to the exchange 'numbers'");
 }
 
-TEST_F(MeetingTest, ACallOfAnotherRoundIsAnError) {
+TEST_F(RendezvousTest, ACallOfAnotherRoundIsAnError) {
   call(0, Operation::kBarrier, "saving", "", 1);
   EXPECT_NE(failure().message.find("of rank 0 (process 100 on h): it makes "
                                    "call 1, 'saving', where call 0 is due"),
             std::string::npos);
 }
 
-TEST_F(MeetingTest, CallingTwiceIsAnError) {
+TEST_F(RendezvousTest, CallingTwiceIsAnError) {
   call(0);
   call(0);
-  EXPECT_FALSE(meeting.failure().ok());
+  EXPECT_FALSE(rendezvous.failure().ok());
 }
 
-TEST_F(MeetingTest, WhatNoRankSendsIsAnError) {
+TEST_F(RendezvousTest, WhatNoRankSendsIsAnError) {
   for (FrameKind kind : {FrameKind::kHello, FrameKind::kWelcome,
                          FrameKind::kRefused, FrameKind::kResult}) {
-    Meeting other(1, "run", "h:1", seconds(10));
+    Rendezvous other(1, "run", "h:1", seconds(10));
     ASSERT_TRUE(other.enter({"run", 0, 1, "p"}, now).ok());
     other.take(0, {kind, ""}, now);
     EXPECT_FALSE(other.failure().ok());
   }
-  meeting.take(2, {FrameKind::kCall, "?"}, now);
+  rendezvous.take(2, {FrameKind::kCall, "?"}, now);
   EXPECT_NE(failure().message.find("of rank 2 (process 102 on h): a call came "
                                    "that is none"),
             std::string::npos);
 }
 
-TEST_F(MeetingTest, AnswersGoToWhomTheyAreFor) {
+TEST_F(RendezvousTest, AnswersGoToWhomTheyAreFor) {
   for (unsigned rank = 0; rank < kRanks; ++rank) {
     call(rank, Operation::kCollect, "texts", absl::StrCat(rank));
   }
-  ASSERT_EQ(meeting.outgoing.size(), kRanks);
-  for (const auto &[rank, bytes] : meeting.outgoing) {
+  ASSERT_EQ(rendezvous.outgoing.size(), kRanks);
+  for (const auto &[rank, bytes] : rendezvous.outgoing) {
     Result expected = {0, {}};
     if (rank == 0) {
       expected.texts = {"0", "1", "2", "3"};

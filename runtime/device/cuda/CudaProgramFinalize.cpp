@@ -1,4 +1,4 @@
-//===- CudaProgramSeal.cpp - a program before it runs ---------------------===//
+//===- CudaProgramFinalize.cpp - a program before it runs -----------------===//
 
 #include "runtime/device/cuda/CudaProgram.h"
 #include "runtime/device/cuda/CudaSegments.h"

@@ -1,4 +1,4 @@
-//===- Textbook.h - planned traffic beside ZeRO's formulas ----------------===//
+//===- TheoreticalTraffic.h - planned traffic beside ZeRO's formulas ------===//
 //
 // With Psi bytes of trainable parameters on N ranks and K micro-batches a
 // step, a rank receives Psi * (N - 1) / N bytes each time they are gathered or
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef ZEROGRAPH_RUNTIME_PLAN_TEXTBOOK_H
-#define ZEROGRAPH_RUNTIME_PLAN_TEXTBOOK_H
+#ifndef ZEROGRAPH_RUNTIME_PLAN_THEORETICALTRAFFIC_H
+#define ZEROGRAPH_RUNTIME_PLAN_THEORETICALTRAFFIC_H
 
 #include "runtime/plan/plan.pb.h"
 
@@ -23,7 +23,7 @@ struct Difference {
   int64_t bytes = 0; // more than the formula; negative: fewer
 };
 
-struct Textbook {
+struct TheoreticalTraffic {
   std::string formula;  // "3 Psi (N - 1) / N"
   uint64_t psi = 0;     // bytes of trainable parameters, without padding
   uint64_t bytes = 0;   // what the formula gives
@@ -33,8 +33,8 @@ struct Textbook {
 };
 
 /// The plan must be valid, and its traffic fit in 63 bits.
-Textbook compareWithTextbook(const plan::Plan &plan);
+TheoreticalTraffic compareWithTextbook(const plan::Plan &plan);
 
 } // namespace zerograph
 
-#endif // ZEROGRAPH_RUNTIME_PLAN_TEXTBOOK_H
+#endif // ZEROGRAPH_RUNTIME_PLAN_THEORETICALTRAFFIC_H

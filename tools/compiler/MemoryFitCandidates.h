@@ -1,7 +1,7 @@
-//===- SmallerPlans.h - what would need less memory -----------------------===//
+//===- MemoryFitCandidates.h - what would need less memory ----------------===//
 
-#ifndef ZEROGRAPH_TOOLS_COMPILER_SMALLERPLANS_H
-#define ZEROGRAPH_TOOLS_COMPILER_SMALLERPLANS_H
+#ifndef ZEROGRAPH_TOOLS_COMPILER_MEMORYFITCANDIDATES_H
+#define ZEROGRAPH_TOOLS_COMPILER_MEMORYFITCANDIDATES_H
 
 #include "tools/compiler/Compile.h"
 
@@ -35,4 +35,4 @@ std::string adviseToFit(const CompileOptions &options, Fits fits);
 
 } // namespace zerograph
 
-#endif // ZEROGRAPH_TOOLS_COMPILER_SMALLERPLANS_H
+#endif // ZEROGRAPH_TOOLS_COMPILER_MEMORYFITCANDIDATES_H

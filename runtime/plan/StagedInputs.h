@@ -1,7 +1,7 @@
-//===- Arrivals.h - what the runtime gives to programs --------------------===//
+//===- StagedInputs.h - what the runtime gives to programs ----------------===//
 
-#ifndef ZEROGRAPH_RUNTIME_PLAN_ARRIVALS_H
-#define ZEROGRAPH_RUNTIME_PLAN_ARRIVALS_H
+#ifndef ZEROGRAPH_RUNTIME_PLAN_STAGEDINPUTS_H
+#define ZEROGRAPH_RUNTIME_PLAN_STAGEDINPUTS_H
 
 #include "runtime/plan/plan.pb.h"
 
@@ -11,7 +11,7 @@ namespace zerograph {
 
 /// The thing that arrives in a slice: an input of the plan, or a scalar, or
 /// neither.
-struct Arrival {
+struct StagedInput {
   const plan::Input *input = nullptr;
   const plan::Scalar *scalar = nullptr;
   int number = -1; // of the input, or of the scalar
@@ -26,8 +26,8 @@ struct Arrival {
 };
 
 /// By slice. The slices of inputs and scalars must exist.
-std::vector<Arrival> arrivalsOf(const plan::Plan &plan);
+std::vector<StagedInput> stagedInputsOf(const plan::Plan &plan);
 
 } // namespace zerograph
 
-#endif // ZEROGRAPH_RUNTIME_PLAN_ARRIVALS_H
+#endif // ZEROGRAPH_RUNTIME_PLAN_STAGEDINPUTS_H

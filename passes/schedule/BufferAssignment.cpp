@@ -1,6 +1,6 @@
-//===- Storage.cpp - where the tensors of a program lie -------------------===//
+//===- BufferAssignment.cpp - where the tensors of a program lie ----------===//
 
-#include "passes/schedule/Storage.h"
+#include "passes/schedule/BufferAssignment.h"
 
 using namespace mlir;
 using namespace mlir::zg;
@@ -30,14 +30,14 @@ std::string mlir::zg::sched::labelOf(Operation *op) {
   return kind;
 }
 
-Storage::Storage(nn::ProgramOp function, SliceTable &slices)
+BufferAssignment::BufferAssignment(nn::ProgramOp function, SliceTable &slices)
     : function(function), slices(slices), sides(function) {
   for (auto [index, op] : llvm::enumerate(function.front())) {
     positions[&op] = index;
   }
 }
 
-Place Storage::place(Value value) const {
+Place BufferAssignment::place(Value value) const {
   if (std::optional<Part> part = partOf(value, slices)) {
     Place whole = place(part->whole);
     return whole ? whole.plus(part->offset, part->stride) : whole;
@@ -45,7 +45,7 @@ Place Storage::place(Value value) const {
   return bound.lookup(value);
 }
 
-Place Storage::operandPlace(Operation *op, unsigned index) const {
+Place BufferAssignment::operandPlace(Operation *op, unsigned index) const {
   Place whole = place(op->getResult(0));
   if (auto pack = dyn_cast<zero::PackOp>(op)) {
     return whole.plus(
@@ -56,7 +56,7 @@ Place Storage::operandPlace(Operation *op, unsigned index) const {
   return whole.plus(part.offset, part.stride);
 }
 
-LogicalResult Storage::assign() {
+LogicalResult BufferAssignment::assign() {
   findLoss();
   if (failed(bindArguments())) {
     return failure();
@@ -81,7 +81,7 @@ LogicalResult Storage::assign() {
 // Arguments and results
 //===----------------------------------------------------------------------===//
 
-LogicalResult Storage::bindArguments() {
+LogicalResult BufferAssignment::bindArguments() {
   for (BlockArgument argument : function.getArguments()) {
     unsigned index = argument.getArgNumber();
     Attribute meaning;
@@ -108,7 +108,7 @@ LogicalResult Storage::bindArguments() {
   return success();
 }
 
-LogicalResult Storage::bindResults(nn::ReturnOp op) {
+LogicalResult BufferAssignment::bindResults(nn::ReturnOp op) {
   llvm::DenseSet<Attribute> updated;
   for (auto [index, value] : llvm::enumerate(op.getOperands())) {
     Attribute state = function.getResultAttr(index, zero::kUpdatesAttr);
@@ -163,7 +163,7 @@ static Operation *lossBehind(Operation *sum) {
   return sum;
 }
 
-void Storage::findLoss() {
+void BufferAssignment::findLoss() {
   Operation *terminator = function.front().getTerminator();
   for (unsigned i = 0; i < function.getNumResults(); ++i) {
     auto state =
@@ -181,7 +181,8 @@ void Storage::findLoss() {
 
 /// Returns an op that reads the bytes of `value` as what they were before `op`
 /// reduced a segment of them in place.
-Operation *Storage::laterRead(Value value, zero::ReduceScatterOp op) const {
+Operation *BufferAssignment::laterRead(Value value,
+                                       zero::ReduceScatterOp op) const {
   for (Operation *user : value.getUsers()) {
     auto other = dyn_cast<zero::ReduceScatterOp>(user);
     if (isa<zero::ReleaseOp>(user) ||
@@ -198,7 +199,7 @@ Operation *Storage::laterRead(Value value, zero::ReduceScatterOp op) const {
   return nullptr;
 }
 
-LogicalResult Storage::checkOverwrite(zero::ReduceScatterOp op) const {
+LogicalResult BufferAssignment::checkOverwrite(zero::ReduceScatterOp op) const {
   Value whole = wholeOf(op.getFlat(), slices);
   if (isa<BlockArgument>(whole)) {
     return op.emitOpError("in place would change an argument of the program");
@@ -211,7 +212,7 @@ LogicalResult Storage::checkOverwrite(zero::ReduceScatterOp op) const {
   return success();
 }
 
-LogicalResult Storage::bindOp(Operation *op) {
+LogicalResult BufferAssignment::bindOp(Operation *op) {
   if (isa<nn::ConstantOp, zero::ReleaseOp>(op)) {
     return success();
   }

@@ -1,7 +1,7 @@
-//===- Storage.h - where the tensors of a program lie ---------------------===//
+//===- BufferAssignment.h - where the tensors of a program lie ------------===//
 
-#ifndef ZEROGRAPH_PASSES_SCHEDULE_STORAGE_H
-#define ZEROGRAPH_PASSES_SCHEDULE_STORAGE_H
+#ifndef ZEROGRAPH_PASSES_SCHEDULE_BUFFERASSIGNMENT_H
+#define ZEROGRAPH_PASSES_SCHEDULE_BUFFERASSIGNMENT_H
 
 #include "passes/ir/nn/NNDialect.h"
 #include "passes/ir/zero/ZeroSides.h"
@@ -19,9 +19,9 @@ namespace mlir::zg::sched {
 /// is taken, or its bytes are read later as what they were. Who was refused
 /// gets a slice of its own, and the consumer copies. An nn.constant has no
 /// place.
-class Storage {
+class BufferAssignment {
 public:
-  Storage(nn::ProgramOp function, SliceTable &slices);
+  BufferAssignment(nn::ProgramOp function, SliceTable &slices);
 
   /// Fails, with a diagnostic, on what cannot be lowered.
   LogicalResult assign();
@@ -83,4 +83,4 @@ std::string labelOf(Operation *op);
 
 } // namespace mlir::zg::sched
 
-#endif // ZEROGRAPH_PASSES_SCHEDULE_STORAGE_H
+#endif // ZEROGRAPH_PASSES_SCHEDULE_BUFFERASSIGNMENT_H

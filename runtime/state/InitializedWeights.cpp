@@ -1,6 +1,6 @@
-//===- MadeValues.cpp - values that no file holds ------------------------===//
+//===- InitializedWeights.cpp - values that no file holds -----------------===//
 
-#include "runtime/state/MadeValues.h"
+#include "runtime/state/InitializedWeights.h"
 
 #include "runtime/state/Philox.h"
 
@@ -15,8 +15,9 @@ using namespace zerograph;
 namespace {
 
 template <typename Element>
-void fillValues(const plan::Parameter &parameter, const MadeValues &made,
-                uint64_t first, uint64_t count, std::byte *to) {
+void fillValues(const plan::Parameter &parameter,
+                const InitializedWeights &made, uint64_t first, uint64_t count,
+                std::byte *to) {
   auto *values = reinterpret_cast<Element *>(to);
   RandomArray random(made.seed, parameter.name());
   if (parameter.init() == plan::NORMAL) {
@@ -45,8 +46,9 @@ absl::StatusOr<double> zerograph::parseInitMissing(const std::string &text) {
   return deviation;
 }
 
-void MadeValues::write(const plan::Parameter &parameter, plan::ElementType type,
-                       uint64_t first, uint64_t count, std::byte *to) const {
+void InitializedWeights::write(const plan::Parameter &parameter,
+                               plan::ElementType type, uint64_t first,
+                               uint64_t count, std::byte *to) const {
   if (type == plan::F32) {
     fillValues<float>(parameter, *this, first, count, to);
   } else {

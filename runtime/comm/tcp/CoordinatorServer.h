@@ -1,10 +1,11 @@
-//===- Hub.h - rank 0's thread that all ranks are connected to ------------===//
+//===- CoordinatorServer.h - the thread of rank 0 for all -----------------===//
+//------------===//
 
-#ifndef ZEROGRAPH_RUNTIME_COMM_TCP_HUB_H
-#define ZEROGRAPH_RUNTIME_COMM_TCP_HUB_H
+#ifndef ZEROGRAPH_RUNTIME_COMM_TCP_COORDINATORSERVER_H
+#define ZEROGRAPH_RUNTIME_COMM_TCP_COORDINATORSERVER_H
 
 #include "runtime/comm/tcp/Connection.h"
-#include "runtime/comm/tcp/Meeting.h"
+#include "runtime/comm/tcp/Rendezvous.h"
 
 #include <functional>
 #include <memory>
@@ -12,28 +13,28 @@
 
 namespace zerograph::tcp {
 
-struct HubOptions {
+struct CoordinatorOptions {
   unsigned world = 1;
   std::string run;
   std::string place; // for messages
-  Meeting::Clock::duration deadline = {};
+  Rendezvous::Clock::duration deadline = {};
   std::string process; // this one, for messages
-  /// Called with connections that were refused, by the hub's thread.
+  /// Called with connections that were refused, by the coordinator's thread.
   std::function<void(const std::string &)> say;
 };
 
-class Hub {
+class CoordinatorServer {
 public:
   /// Starts the thread. `local` is the connection of rank 0 itself, which is
   /// taken for granted; the thread ends after it has ended, and after the
   /// others have been told, or a while.
-  static absl::StatusOr<std::unique_ptr<Hub>>
-  start(Socket listening, Socket local, HubOptions options);
+  static absl::StatusOr<std::unique_ptr<CoordinatorServer>>
+  start(Socket listening, Socket local, CoordinatorOptions options);
   /// Waits for the thread. Rank 0's connection must have ended.
-  ~Hub();
+  ~CoordinatorServer();
 
 private:
-  using Clock = Meeting::Clock;
+  using Clock = Rendezvous::Clock;
   /// A connection that has not said hello.
   struct Newcomer {
     Connection connection;
@@ -42,7 +43,7 @@ private:
     bool refused = false; // until it closes
   };
 
-  Hub(Socket listening, Socket local, HubOptions options);
+  CoordinatorServer(Socket listening, Socket local, CoordinatorOptions options);
   void serve();
   /// Waits for something to do, and returns how late it is.
   Clock::duration wait(Clock::time_point until);
@@ -58,8 +59,8 @@ private:
   void end();
 
   Socket listening;
-  HubOptions options;
-  Meeting meeting;
+  CoordinatorOptions options;
+  Rendezvous rendezvous;
   std::vector<std::unique_ptr<Connection>> ranks; // null: not here
   std::vector<Newcomer> newcomers;
   Clock::time_point last_beat;
@@ -70,4 +71,4 @@ private:
 
 } // namespace zerograph::tcp
 
-#endif // ZEROGRAPH_RUNTIME_COMM_TCP_HUB_H
+#endif // ZEROGRAPH_RUNTIME_COMM_TCP_COORDINATORSERVER_H

@@ -1,20 +1,20 @@
-//===- Arrivals.cpp - what the runtime gives to programs ------------------===//
+//===- StagedInputs.cpp - what the runtime gives to programs --------------===//
 
-#include "runtime/plan/Arrivals.h"
+#include "runtime/plan/StagedInputs.h"
 
 #include "runtime/plan/Supported.h"
 
 namespace zerograph {
 
-bool Arrival::isStopFlag() const {
+bool StagedInput::isStopFlag() const {
   return scalar && scalarKind(scalar->name()) == ScalarKind::stop;
 }
 
-bool Arrival::isPlace() const {
+bool StagedInput::isPlace() const {
   return scalar && scalarKind(scalar->name()) == ScalarKind::rank;
 }
 
-bool Arrival::isRanksOwn() const {
+bool StagedInput::isRanksOwn() const {
   if (input) {
     return input->per_sample();
   }
@@ -23,8 +23,8 @@ bool Arrival::isRanksOwn() const {
          kind == ScalarKind::sample_base;
 }
 
-std::vector<Arrival> arrivalsOf(const plan::Plan &plan) {
-  std::vector<Arrival> arrivals(plan.slices_size());
+std::vector<StagedInput> stagedInputsOf(const plan::Plan &plan) {
+  std::vector<StagedInput> arrivals(plan.slices_size());
   for (int i = 0; i < plan.inputs_size(); ++i) {
     arrivals[plan.inputs(i).slice()] = {&plan.inputs(i), nullptr, i};
   }

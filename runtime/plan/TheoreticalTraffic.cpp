@@ -1,6 +1,6 @@
-//===- Textbook.cpp - planned traffic beside ZeRO's formulas --------------===//
+//===- TheoreticalTraffic.cpp - planned traffic beside ZeRO's formulas ----===//
 
-#include "runtime/plan/Textbook.h"
+#include "runtime/plan/TheoreticalTraffic.h"
 
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/Traffic.h"
@@ -79,11 +79,11 @@ public:
     }
   }
 
-  Textbook run() {
+  TheoreticalTraffic run() {
     int64_t repeats = plan.accumulate();
     int64_t gathers = sharded ? 2 * repeats : 1;
     repeats = reducesLast(plan) ? 1 : repeats; // of reductions
-    Textbook book;
+    TheoreticalTraffic book;
     int64_t padded = 0;          // the formula with padded buffers
     unsigned __int128 exact = 0; // times the ranks
     for (int i = 0; i < plan.units_size(); ++i) {
@@ -170,7 +170,7 @@ private:
 
 } // namespace
 
-Textbook compareWithTextbook(const plan::Plan &plan) {
+TheoreticalTraffic compareWithTextbook(const plan::Plan &plan) {
   return Comparison(plan).run();
 }
 

@@ -1,4 +1,4 @@
-//===- Arrivals.cpp - inputs and scalars come through slots ---------------===//
+//===- StagedInputs.cpp - inputs and scalars come through slots -----------===//
 //
 // The runtime writes a slot while the program's run before may still read the
 // other. So no step writes a slot, and none but the one copy_in of its program
@@ -12,8 +12,8 @@
 
 namespace zerograph::verify {
 
-void checkArrivals(const Subject &subject, Findings &findings) {
-  const plan::Plan &plan = subject.plan;
+void checkStagedInputs(const VerifierContext &context, Findings &findings) {
+  const plan::Plan &plan = context.plan;
   std::vector<int> owners(plan.slices_size(), -1); // of slots: their programs
   for (int p = 0; p < plan.programs_size(); ++p) {
     for (uint32_t slot : plan.programs(p).slots()) {
@@ -39,7 +39,7 @@ void checkArrivals(const Subject &subject, Findings &findings) {
             "; expected the copy_in of \"", plan.programs(owner).name(),
             "\" to read it, and the runtime to write it");
       }
-      const Arrival &arrival = subject.arrivals[slice];
+      const StagedInput &arrival = context.arrivals[slice];
       if (writes && arrival && !copies_in) {
         findings.problems.add("overwritten: ", describeStep(plan, p, s),
                               " writes ", describeSlice(plan, slice),
