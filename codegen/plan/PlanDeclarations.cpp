@@ -204,6 +204,24 @@ LogicalResult writeState(sched::SliceOp op, zero::StateAttr state,
              : success();
 }
 
+LogicalResult writeHeld(sched::SliceOp op, sched::HeldAttr held,
+                        const plan::Plan &plan, plan::Slice &slice) {
+  ArrayAttr units = zero::unitsOf(op);
+  if (op.getUnit() >= units.size()) {
+    return op.emitOpError("'") << op.getLabel() << "' is of unit "
+                               << op.getUnit() << " of " << units.size();
+  }
+  plan::UnitElements &elements = *slice.mutable_holds();
+  elements.set_unit(op.getUnit());
+  elements.set_role(held.getRole().str());
+  elements.set_begin(held.getBegin());
+  elements.set_elements(held.getElements());
+  auto unit = cast<zero::ParamUnitAttr>(units[op.getUnit()]);
+  return held.getSharded()
+             ? writeAxes(op, unit.getAxes(), plan, *elements.mutable_axes())
+             : success();
+}
+
 LogicalResult writeInput(sched::SliceOp op, nn::InputAttr attribute,
                          uint32_t slice, plan::Plan &plan) {
   auto type = cast<RankedTensorType>(op.getTensorAttr().getValue());
@@ -338,8 +356,10 @@ LogicalResult mlir::zg::writeDeclarations(ModuleOp module, const PlanInfo &info,
     slice.set_slice_class(planClass(op.getSliceClass()));
     slice.set_name(nn::describe(op.getLabel(), op.getLoc()));
     slice.set_carried(op.getCarried());
-    slice.set_unit(op.getUnit());
-    slice.set_segment(op.getSegment());
+    if (std::optional<sched::HeldAttr> held = op.getHolds();
+        held && failed(writeHeld(op, *held, plan, slice))) {
+      return failure();
+    }
     if (std::optional<zero::StateAttr> state = op.getState()) {
       if (failed(writeState(op, *state, number, plan))) {
         return failure();

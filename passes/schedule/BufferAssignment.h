@@ -42,6 +42,10 @@ private:
   void bindTable(nn::KernelOp kernel);
   void bindBuffer(zero::WriteOp write);
   void bindOperands(Operation *op);
+  struct Use;
+  Use useOf(Value value) const;
+  Held held(Value value, StringRef role, int64_t unit, int64_t segment) const;
+  Held heldOfGradients(Value value) const;
   void bindDefault(Operation *op, unsigned result);
   Space spaceOf(Value value) const;
   /// As a position: never overwritten.

@@ -35,14 +35,18 @@ static zero::FetchOp fetchOf(Value value) {
   return {};
 }
 
-/// Returns whether it brings a sum of gradients that the host or a file keeps.
-static bool bringsGradients(zero::FetchOp fetch) {
-  auto argument =
-      dyn_cast<BlockArgument>(zero::beforeTransfers(fetch.getOperand()));
-  auto program = fetch->getParentOfType<nn::ProgramOp>();
-  auto state = argument ? program.getArgAttrOfType<zero::StateAttr>(
-                              argument.getArgNumber(), zero::kStateAttr)
-                        : zero::StateAttr();
+/// Returns whether a value, perhaps brought from the host or a file, is
+/// gradients: reduced just now, or kept over micro-batches.
+static bool isGradients(Value value) {
+  Value origin = zero::beforeTransfers(value);
+  auto argument = dyn_cast<BlockArgument>(origin);
+  if (!argument) {
+    return bool(origin.getDefiningOp<zero::ReduceScatterOp>());
+  }
+  auto program = dyn_cast<nn::ProgramOp>(argument.getOwner()->getParentOp());
+  auto state = program ? program.getArgAttrOfType<zero::StateAttr>(
+                             argument.getArgNumber(), zero::kStateAttr)
+                       : zero::StateAttr();
   return state && state.getRole() == zero::kGradRole;
 }
 
@@ -72,54 +76,102 @@ Space BufferAssignment::spaceOf(Value value) const {
                               : Space::host;
 }
 
+/// The class of a buffer, and what it holds of a unit.
+struct BufferAssignment::Use {
+  SliceClass sliceClass = SliceClass::transient;
+  Held held = {};
+};
+
+/// `value` holds a segment, or with -1 a whole unit, or of each rank its shard.
+Held BufferAssignment::held(Value value, StringRef role, int64_t unit,
+                            int64_t segment) const {
+  return slices.held(StringAttr::get(value.getContext(), role), unit, segment,
+                     bytesOf(value) / elementBytesOf(value));
+}
+
+/// Returns what a value holds that goes into a unit's gradients: a pack places
+/// it there, or it is on its way to where their sum is kept.
+Held BufferAssignment::heldOfGradients(Value value) const {
+  for (OpOperand &use : value.getUses()) {
+    if (auto pack = dyn_cast<zero::PackOp>(use.getOwner())) {
+      Held whole = held(pack.getResult(), zero::kGradRole, pack.getUnit(), -1);
+      int64_t begin = pack.getOffsets()[use.getOperandNumber()];
+      int64_t elements = bytesOf(value) / elementBytesOf(value);
+      whole.elements =
+          HeldAttr::get(value.getContext(), whole.elements.getRole(), begin,
+                        elements, /*sharded=*/false);
+      return whole;
+    }
+    auto offload = dyn_cast<zero::OffloadOp>(use.getOwner());
+    if (offload && offload.getUnit()) {
+      return held(value, zero::kGradRole, *offload.getUnit(),
+                  offload.getSegment() ? int64_t(*offload.getSegment()) : -1);
+    }
+  }
+  return {};
+}
+
+BufferAssignment::Use BufferAssignment::useOf(Value value) const {
+  Operation *op = value.getDefiningOp();
+  auto segmentOf = [](auto transfer) {
+    return transfer.getSegment() ? int64_t(*transfer.getSegment()) : -1;
+  };
+  auto gathered = [&](auto gather, bool in_place) -> Use {
+    bool gradients = isGradients(gather.getShards().front());
+    return {gradients && in_place ? SliceClass::grad : SliceClass::gathered,
+            held(value, gradients ? zero::kGradRole : zero::kParamRole,
+                 gather.getUnit(), -1)};
+  };
+  if (auto gather = dyn_cast<zero::AllGatherOp>(op)) {
+    return gathered(gather, gather.getInPlace());
+  }
+  if (auto prefetch = dyn_cast<zero::PrefetchOp>(op)) {
+    return gathered(prefetch, false);
+  }
+  if (auto pack = dyn_cast<zero::PackOp>(op)) {
+    return {SliceClass::grad, held(value, zero::kGradRole, pack.getUnit(), -1)};
+  }
+  if (auto reduce = dyn_cast<zero::ReduceScatterOp>(op)) {
+    return {
+        SliceClass::grad_shard,
+        held(value, zero::kGradRole, reduce.getUnit(), reduce.getSegment())};
+  }
+  if (auto offload = dyn_cast<zero::OffloadOp>(op)) {
+    if (!offload.getUnit()) {
+      return {SliceClass::scalar};
+    }
+    return {
+        SliceClass::grad_shard,
+        held(value, zero::kGradRole, *offload.getUnit(), segmentOf(offload))};
+  }
+  if (Value state = inFile(value)) {
+    int file = place(state).slice;
+    return {slices.sliceClass(file), slices.held(file)};
+  }
+  if (zero::FetchOp fetch = fetchOf(value)) {
+    bool gradients = isGradients(fetch.getOperand());
+    return {gradients ? SliceClass::grad_shard : SliceClass::param_shard,
+            held(value, gradients ? zero::kGradRole : zero::kParamRole,
+                 *fetch.getUnit(), segmentOf(fetch))};
+  }
+  if (zero::ReduceScatterOp sent = reductionOf(value)) { // rounded for it
+    return {SliceClass::grad, held(value, zero::kGradRole, sent.getUnit(), -1)};
+  }
+  if (isa<zero::AllReduceOp>(op)) {
+    return {SliceClass::scalar};
+  }
+  bool kept = loss && position(op) <= *loss && lastRead(value) > *loss;
+  return {kept ? SliceClass::activation : SliceClass::transient,
+          heldOfGradients(value)};
+}
+
 void BufferAssignment::bindDefault(Operation *op, unsigned result) {
   Value value = op->getResult(result);
-  SliceClass sliceClass = SliceClass::transient;
-  int64_t unit = -1, segment = -1;
-  if (auto gather = dyn_cast<zero::AllGatherOp>(op)) {
-    sliceClass = SliceClass::gathered;
-    unit = gather.getUnit();
-    if (gather.getInPlace() &&
-        gather.getShards().front().getDefiningOp<zero::ReduceScatterOp>()) {
-      sliceClass = SliceClass::grad;
-    }
-  } else if (auto prefetch = dyn_cast<zero::PrefetchOp>(op)) {
-    sliceClass = SliceClass::gathered;
-    unit = prefetch.getUnit();
-  } else if (auto pack = dyn_cast<zero::PackOp>(op)) {
-    sliceClass = SliceClass::grad;
-    unit = pack.getUnit();
-  } else if (auto reduce = dyn_cast<zero::ReduceScatterOp>(op)) {
-    sliceClass = SliceClass::grad_shard;
-    unit = reduce.getUnit();
-    segment = reduce.getSegment();
-  } else if (auto offload = dyn_cast<zero::OffloadOp>(op)) {
-    sliceClass =
-        offload.getUnit() ? SliceClass::grad_shard : SliceClass::scalar;
-    unit = offload.getUnit().value_or(-1);
-    segment = offload.getSegment() ? int64_t(*offload.getSegment()) : -1;
-  } else if (Value state = inFile(value)) {
-    SliceOp file = slices.op(place(state).slice);
-    sliceClass = file.getSliceClass();
-    unit = int64_t(file.getUnit());
-    segment = int64_t(file.getSegment());
-  } else if (zero::FetchOp fetch = fetchOf(value)) {
-    sliceClass = bringsGradients(fetch) ? SliceClass::grad_shard
-                                        : SliceClass::param_shard;
-    unit = *fetch.getUnit();
-    segment = fetch.getSegment() ? int64_t(*fetch.getSegment()) : -1;
-  } else if (zero::ReduceScatterOp sent = reductionOf(value)) {
-    sliceClass = SliceClass::grad; // rounded for it
-    unit = sent.getUnit();
-  } else if (isa<zero::AllReduceOp>(op)) {
-    sliceClass = SliceClass::scalar;
-  } else if (loss && position(op) <= *loss && lastRead(value) > *loss) {
-    sliceClass = SliceClass::activation;
-  }
+  Use use = useOf(value);
   std::string label = labelOf(op);
   if (op->getNumResults() > 1) {
     label += " #" + std::to_string(result);
   }
-  bound[value] = slices.create(label, op->getLoc(), sliceClass, bytesOf(value),
-                               unit, segment, spaceOf(value));
+  bound[value] = slices.create(label, op->getLoc(), use.sliceClass,
+                               bytesOf(value), use.held, spaceOf(value));
 }

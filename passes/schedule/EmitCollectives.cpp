@@ -77,8 +77,8 @@ void StepEmitter::reduceScatter(zero::ReduceScatterOp op) {
   if (!anyOrder || op.getAccumulator()) {
     int64_t staging = anyOrder ? chunk : chunk * ranks;
     add(accesses, Mode::write,
-        slices.create("staging of " + label, location, SliceClass::staging,
-                      staging, op.getUnit(), op.getSegment()),
+        slices.createStaging("staging of " + label, location, staging,
+                             op.getUnit(), op.getSegment()),
         staging);
   }
   create<ReduceScatterOp>(

@@ -6,16 +6,18 @@ using namespace mlir;
 using namespace mlir::zg;
 using namespace mlir::zg::sched;
 
+/// Returns the type of a value, or of what a handle will give.
+static RankedTensorType tensorOf(Value value) {
+  auto handle = dyn_cast<zero::HandleType>(value.getType());
+  return cast<RankedTensorType>(handle ? handle.getResult() : value.getType());
+}
+
 int64_t mlir::zg::sched::bytesOf(Value value) {
-  if (auto handle = dyn_cast<zero::HandleType>(value.getType())) {
-    return nn::tensorBytes(handle.getResult());
-  }
-  return nn::tensorBytes(value.getType());
+  return nn::tensorBytes(tensorOf(value));
 }
 
 int64_t mlir::zg::sched::elementBytesOf(Value value) {
-  return nn::elementBytes(
-      cast<RankedTensorType>(value.getType()).getElementType());
+  return nn::elementBytes(tensorOf(value).getElementType());
 }
 
 Part mlir::zg::sched::shardPart(Value flat, int64_t unit, int64_t segment,

@@ -53,15 +53,13 @@ Place SliceTable::named(Attribute meaning, RankedTensorType type,
     record.carried = true;
     record.meaning = meaning;
     record.type = type;
-    record.unit = record.segment = -1;
     if (auto state = dyn_cast<zero::StateAttr>(meaning)) {
       record.label = labelOf(state, unitList);
       record.sliceClass = classOf(state, mesh ? mesh.ranks() : 1);
-      record.unit = state.getUnit();
-      if (record.unit >= 0 && record.unit < int64_t(unitList.size())) {
-        record.location = unitList[record.unit].location(location);
+      record.held = {int64_t(state.getUnit()), int64_t(state.getSegment())};
+      if (state.getUnit() >= 0 && state.getUnit() < int64_t(unitList.size())) {
+        record.location = unitList[state.getUnit()].location(location);
       }
-      record.segment = state.getSegment();
       record.space =
           zero::spaceOf(state, layout ? layout.getUnits() : ArrayAttr());
     } else if (auto input = dyn_cast<nn::InputAttr>(meaning)) {
@@ -82,22 +80,48 @@ Place SliceTable::named(Attribute meaning, RankedTensorType type,
 }
 
 Place SliceTable::create(StringRef label, Location location,
-                         SliceClass sliceClass, int64_t bytes, int64_t unit,
-                         int64_t segment, Space space) {
+                         SliceClass sliceClass, int64_t bytes, const Held &held,
+                         Space space) {
   Record record{.label = label.str(), .location = location};
   record.space = space;
   record.sliceClass = sliceClass;
   record.bytes = bytes;
-  record.unit = unit;
-  record.segment = segment;
+  record.held = held;
   records.push_back(record);
   return {static_cast<int>(records.size()) - 1, 0, 0};
 }
 
+Place SliceTable::createStaging(StringRef label, Location location,
+                                int64_t bytes, int64_t unit, int64_t segment) {
+  Place place = create(label, location, SliceClass::staging, bytes);
+  records[place.slice].held = {unit, segment};
+  return place;
+}
+
+Held SliceTable::held(int slice) const {
+  const Record &record = records[slice];
+  auto state = dyn_cast_or_null<zero::StateAttr>(record.meaning);
+  return state && state.getUnit() >= 0
+             ? held(state.getRole(), state.getUnit(), state.getSegment(),
+                    record.type.getNumElements())
+             : record.held;
+}
+
+Held SliceTable::held(StringAttr role, int64_t unit, int64_t segment,
+                      int64_t elements) const {
+  zero::ParamUnitAttr of = unitList[unit];
+  // The shard of a whole unit is that of its one segment.
+  int64_t begin = segment > 0 ? zero::segmentOffset(of, segment) : 0;
+  int64_t all = segment < 0 ? of.getElements() : of.getSegments()[segment];
+  return {unit, segment,
+          HeldAttr::get(role.getContext(), role, begin, elements,
+                        /*sharded=*/elements < all)};
+}
+
 Place SliceTable::createSlot(StringRef label, Location location,
                              int64_t bytes) {
-  Place place = create(label, location, SliceClass::staging, bytes, -1, -1,
-                       Space::pinned);
+  Place place =
+      create(label, location, SliceClass::staging, bytes, {}, Space::pinned);
   records[place.slice].carried = true;
   return place;
 }
@@ -111,7 +135,8 @@ SliceOp SliceTable::op(int slice) {
     auto op = builder.create<SliceOp>(
         record.location, SliceType::get(module.getContext()), record.label,
         record.sliceClass, record.space, record.bytes, record.carried,
-        record.unit, record.segment, /*offset=*/IntegerAttr(),
+        record.held.unit, record.held.segment, record.held.elements,
+        /*offset=*/IntegerAttr(),
         /*lifetime=*/DenseI64ArrayAttr(), /*state=*/zero::StateAttr(),
         /*input=*/nn::InputAttr(), /*output=*/zero::OutputAttr(),
         /*scalar=*/StringAttr(), /*tensor=*/TypeAttr());

@@ -23,6 +23,15 @@ struct Place {
   }
 };
 
+/// Elements of a unit that lie in a buffer which is no state.
+struct Held {
+  int64_t unit = -1;
+  int64_t segment = -1; ///< -1: none or all
+  HeldAttr elements = {};
+
+  explicit operator bool() const { return bool(elements); }
+};
+
 /// Collects slices by number and makes their ops when they are first used, so
 /// that they stand in the order of their first step.
 class SliceTable {
@@ -33,10 +42,14 @@ public:
   /// programs. States and outputs are carried from one to the next. The
   /// location is that of what the slice is made for.
   Place named(Attribute meaning, RankedTensorType type, Location location);
-  /// A slice of the program being lowered, for what is at that location.
+  /// A slice of the program being lowered, for what is at that location. `held`
+  /// says what it holds of a unit.
   Place create(StringRef label, Location location, SliceClass sliceClass,
-               int64_t bytes, int64_t unit = -1, int64_t segment = -1,
+               int64_t bytes, const Held &held = {},
                Space space = Space::device);
+  /// Working space of a step that reduces a segment.
+  Place createStaging(StringRef label, Location location, int64_t bytes,
+                      int64_t unit, int64_t segment);
   /// One where the runtime puts what it gives to a program.
   Place createSlot(StringRef label, Location location, int64_t bytes);
 
@@ -44,6 +57,12 @@ public:
   SliceClass sliceClass(int slice) const { return records[slice].sliceClass; }
   bool isCarried(int slice) const { return records[slice].carried; }
   int64_t bytes(int slice) const { return records[slice].bytes; }
+  /// Returns what a slice, perhaps a state's, holds of a unit.
+  Held held(int slice) const;
+  /// Returns how so many elements of a segment, or with -1 of a unit, are held:
+  /// all of them, or the rank's shard.
+  Held held(StringAttr role, int64_t unit, int64_t segment,
+            int64_t elements) const;
   /// Makes the op on the first call.
   SliceOp op(int slice);
 
@@ -65,7 +84,7 @@ private:
     Space space = Space::device;
     int64_t bytes = 0;
     bool carried = false;
-    int64_t unit = -1, segment = -1;
+    Held held = {};
     Attribute meaning = {};
     RankedTensorType type = {};
     SliceOp op = {};

@@ -62,8 +62,11 @@ void StepEmitter::transfer(Op op) {
   int64_t bytes = bytesOf(op.getResult());
   Place from = storage.place(op.getOperand());
   if (slices.space(from.slice) == Space::host) {
-    Place pinned = slices.create(label, location, SliceClass::transient, bytes,
-                                 -1, -1, Space::pinned);
+    Held held = slices.held(from.slice);
+    Place pinned = slices.create(
+        label, location,
+        held ? slices.sliceClass(from.slice) : SliceClass::transient, bytes,
+        held, Space::pinned);
     copy(from, pinned, bytes, label);
     from = pinned;
   }
@@ -82,7 +85,7 @@ void StepEmitter::write(zero::WriteOp op) {
   int64_t bytes = bytesOf(op.getResult());
   Place from;
   if (nn::isZeroBytes(op.getOperand())) {
-    from = slices.create(label, location, SliceClass::transient, bytes, -1, -1,
+    from = slices.create(label, location, SliceClass::transient, bytes, {},
                          Space::pinned);
     fill(from, bytes, label);
   } else {

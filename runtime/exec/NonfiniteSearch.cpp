@@ -104,7 +104,7 @@ void NonfiniteSearch::addRegions(const plan::Step &step, int access,
           whole.bytes.part((begin - base) * size, (end - begin) * size);
       region.parameter = &parameter;
       region.first = begin - parameter.offset();
-      region.role = part->role;
+      region.role = roleOf(part->role);
       to.push_back(region);
     }
   }

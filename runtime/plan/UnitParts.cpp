@@ -8,11 +8,11 @@
 
 namespace zerograph {
 
-Role roleOf(const plan::State &state) {
-  return state.role() == "param"    ? Role::Param
-         : state.role() == "master" ? Role::Master
-         : state.role() == "grad"   ? Role::Gradient
-                                    : Role::Optimizer;
+Role roleOf(absl::string_view name) {
+  return name == kParamRole      ? Role::Param
+         : name == kMasterRole   ? Role::Master
+         : name == kGradientRole ? Role::Gradient
+                                 : Role::Optimizer;
 }
 
 Role roleOfValues(const plan::Unit &unit) {
@@ -24,139 +24,56 @@ Role roleOfValues(const plan::Unit &unit) {
   return Role::Param;
 }
 
+static std::string describeRole(absl::string_view role) {
+  switch (roleOf(role)) {
+  case Role::Param:
+    return "parameters";
+  case Role::Master:
+    return "masters";
+  case Role::Gradient:
+    return "gradients";
+  case Role::Optimizer:
+    break;
+  }
+  return absl::StrCat("\"", role, "\"");
+}
+
 std::string describe(const plan::Plan &plan, const UnitPart &part) {
-  const char *what = part.role == Role::Param      ? "parameters"
-                     : part.role == Role::Master   ? "masters"
-                     : part.role == Role::Gradient ? "gradients"
-                                                   : "optimizer state";
-  return absl::StrCat(what, " [", describeBegin(part.begin, part.strides),
-                      ", + ", part.elements, ") of unit ", part.unit, " (",
+  return absl::StrCat(describeRole(part.role), " [",
+                      describeBegin(part.begin, part.strides), ", + ",
+                      part.elements, ") of unit ", part.unit, " (",
                       plan.units(part.unit).name(), ")");
 }
 
 UnitParts::UnitParts(const plan::Plan &plan)
     : plan(plan), mesh(plan), slices(plan.slices_size()) {
   for (int i = 0; i < plan.slices_size(); ++i) {
-    const plan::Slice &slice = plan.slices(i);
-    if (slice.slice_class() == plan::GRAD ||
-        slice.slice_class() == plan::GRAD_SHARD) {
-      hold(uint32_t(i), Role::Gradient, slice.unit(), slice.segment(), {});
-    }
-  }
-  for (const plan::Program &program : plan.programs()) {
-    for (const plan::Step &step : program.steps()) {
-      holdWhatIsReceived(step);
+    if (plan.slices(i).has_holds()) {
+      const plan::UnitElements &held = plan.slices(i).holds();
+      hold(i, {int(held.unit()), held.role(), held.begin(), held.elements(),
+               mesh.shardStrides(held.axes(), held.elements())});
     }
   }
   for (int unit = 0; unit < plan.units_size(); ++unit) {
     for (const plan::State &state : plan.units(unit).states()) {
-      hold(state.slice(), roleOf(state), unit, state.segment(), state.axes());
-    }
-  }
-  for (const plan::Program &program : plan.programs()) {
-    for (const plan::Step &step : program.steps()) {
-      holdWhatIsCopied(step);
-      nameWhatIsGathered(step);
+      hold(int(state.slice()),
+           state.segment() < 0
+               ? UnitPart{unit, state.role(), 0, plan.units(unit).elements(), {}}
+               : shardOf(unit, state.segment(), state.role(), state.axes()));
     }
   }
 }
 
-void UnitParts::holdWhatIsReceived(const plan::Step &step) {
-  auto receive = [&](int access, plan::SliceClass of, Role role,
-                     const Axes &axes) {
-    uint32_t index = step.accesses(access).slice();
-    const plan::Slice &slice = plan.slices(int(index));
-    if (slice.slice_class() == of) {
-      hold(index, role, slice.unit(), slice.segment(), axes);
-    }
-  };
-  if (step.has_reduce_scatter()) {
-    receive(1, plan::GRAD_SHARD, Role::Gradient, step.axes());
-  }
-  for (int i = 1; step.has_all_gather() && i < step.accesses_size(); i += 2) {
-    receive(i, plan::GATHERED, Role::Param, {});
-  }
+void UnitParts::hold(int slice, const UnitPart &part) {
+  slices[slice] = {part, plan.slices(slice).bytes() / part.elements};
 }
 
-/// Gives what is gathered the role of the states that it is gathered from.
-void UnitParts::nameWhatIsGathered(const plan::Step &step) {
-  for (int i = 1; step.has_all_gather() && i < step.accesses_size(); i += 2) {
-    uint32_t index = step.accesses(i).slice();
-    Holding &whole = slices[index];
-    const Holding &shard = slices[step.accesses(i - 1).slice()];
-    if (plan.slices(int(index)).slice_class() == plan::GATHERED &&
-        whole.element_bytes != 0 && shard.element_bytes != 0) {
-      whole.part.role = shard.part.role;
-    }
-  }
-}
-
-/// Whole buffers that are no states of their own, on their way to the host or
-/// from it: what they are copied from, or to.
-void UnitParts::holdWhatIsCopied(const plan::Step &step) {
-  if (!step.has_copy()) {
-    return;
-  }
-  const plan::Access &from = step.accesses(0), &to = step.accesses(1);
-  if (isWholeBuffer(to)) {
-    holdAs(to, of(from));
-    return;
-  }
-  plan::SliceClass made = plan.slices(int(from.slice())).slice_class();
-  if (isWholeBuffer(from) && slices[from.slice()].element_bytes == 0 &&
-      (made == plan::PARAM_SHARD || made == plan::OPTIMIZER)) {
-    holdAs(from, of(to)); // what a step makes for it is compared then
-  }
-}
-
-bool UnitParts::isWholeBuffer(const plan::Access &access) const {
-  const plan::Slice &slice = plan.slices(int(access.slice()));
-  return !slice.carried() && access.offset() == 0 &&
-         mesh.strides(access) == Strides{} && access.bytes() == slice.bytes();
-}
-
-void UnitParts::holdAs(const plan::Access &access,
-                       const std::optional<UnitPart> &part) {
-  if (part && part->elements != 0) {
-    slices[access.slice()] = {*part, access.bytes() / part->elements};
-  }
-}
-
-void UnitParts::hold(uint32_t slice, Role role, int unit, int segment,
-                     const Axes &axes) {
-  if (unit < 0 || unit >= plan.units_size()) {
-    return;
-  }
-  const plan::Unit &of = plan.units(unit);
-  if (segment >= of.segments_size()) {
-    return;
-  }
-  // The shard of a whole buffer is one only where there is one segment.
-  if (segment < 0 && !axes.empty()) {
-    if (of.segments_size() != 1) {
-      return;
-    }
-    segment = 0;
-  }
-  UnitPart part;
-  part.unit = unit;
-  part.role = role;
-  part.elements = of.elements();
-  if (segment >= 0) {
-    part = shardOf(unit, segment, role, axes);
-  }
-  uint64_t bytes = plan.slices(int(slice)).bytes();
-  if (bytes != 0 && bytes % part.elements == 0) {
-    slices[slice] = {part, bytes / part.elements};
-  }
-}
-
-UnitPart UnitParts::segment(int unit, int i, Role role) const {
+UnitPart UnitParts::segment(int unit, int i, absl::string_view role) const {
   const plan::Segment &segment = plan.units(unit).segments(i);
   return {unit, role, segment.offset(), segment.elements(), {}};
 }
 
-UnitPart UnitParts::shardOf(int unit, int i, Role role,
+UnitPart UnitParts::shardOf(int unit, int i, absl::string_view role,
                             const Axes &axes) const {
   UnitPart part = segment(unit, i, role);
   part.elements /= mesh.groupSize(axes);

@@ -11,6 +11,8 @@
 
 #include "runtime/plan/Mesh.h"
 
+#include "absl/strings/string_view.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -19,18 +21,22 @@
 namespace zerograph {
 
 enum class Role { Param, Master, Gradient, Optimizer };
+inline constexpr absl::string_view kParamRole = "param", kMasterRole = "master",
+                                   kGradientRole = "grad";
 
-/// Returns the role of a state.
-Role roleOf(const plan::State &state);
+/// Returns what the name of a role stands for: "param", "master", "grad", or
+/// the name of an optimizer's state.
+Role roleOf(absl::string_view name);
+inline Role roleOf(const plan::State &state) { return roleOf(state.role()); }
 /// Returns the role of what holds a unit's parameters to their last bit: its
 /// master, if it has one.
 Role roleOfValues(const plan::Unit &unit);
 
-/// Elements [begin + offset of the rank, + elements) of a unit's flat buffer.
-/// No elements: bytes that cut one in two.
+/// Elements [begin + offset of the rank, + elements) of a unit's flat buffer, in
+/// a role of which the plan has the name. No elements: bytes that cut one in two.
 struct UnitPart {
   int unit = -1;
-  Role role = Role::Param;
+  absl::string_view role;
   uint64_t begin = 0;
   uint64_t elements = 0;
   Strides strides{};
@@ -38,6 +44,11 @@ struct UnitPart {
   bool sameElements(const UnitPart &other) const {
     return unit == other.unit && elements != 0 && begin == other.begin &&
            elements == other.elements && strides == other.strides;
+  }
+  bool contains(const UnitPart &other) const {
+    return unit == other.unit && role == other.role && other.elements != 0 &&
+           strides == other.strides && begin <= other.begin &&
+           other.begin + other.elements <= begin + elements;
   }
   bool operator==(const UnitPart &other) const {
     return role == other.role && sameElements(other);
@@ -47,9 +58,8 @@ struct UnitPart {
 /// "gradients [256 + rank * 256, + 256) of unit 1 (b)".
 std::string describe(const plan::Plan &plan, const UnitPart &part);
 
-/// Tells the parts of all slices of a plan with valid units and slices. A state
-/// says what it holds; other slices say it by class, unit and segment. What a
-/// buffer holds that is gathered or reduced into follows from the collective.
+/// Tells the parts of all slices of a plan with valid units and slices, as the
+/// plan declares them. The plan must outlive it and what it returns.
 class UnitParts {
 public:
   explicit UnitParts(const plan::Plan &plan);
@@ -58,20 +68,16 @@ public:
   std::optional<UnitPart> of(const plan::Access &access) const;
 
   /// Segment `i` of a unit, and a rank's part of it over `axes`.
-  UnitPart segment(int unit, int i, Role role) const;
-  UnitPart shardOf(int unit, int i, Role role, const Axes &axes) const;
+  UnitPart segment(int unit, int i, absl::string_view role) const;
+  UnitPart shardOf(int unit, int i, absl::string_view role,
+                   const Axes &axes) const;
 
 private:
   struct Holding {
     UnitPart part;
     uint64_t element_bytes = 0; // 0: holds nothing of a unit
   };
-  void hold(uint32_t slice, Role role, int unit, int segment, const Axes &axes);
-  void holdWhatIsReceived(const plan::Step &step);
-  void holdWhatIsCopied(const plan::Step &step);
-  bool isWholeBuffer(const plan::Access &access) const;
-  void holdAs(const plan::Access &access, const std::optional<UnitPart> &part);
-  void nameWhatIsGathered(const plan::Step &step);
+  void hold(int slice, const UnitPart &part);
 
   const plan::Plan &plan;
   Mesh mesh;

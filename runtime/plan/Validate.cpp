@@ -171,17 +171,6 @@ absl::Status validateSlice(const plan::Plan &plan, int index) {
       slice.slice_class() > plan::OUTPUT) {
     return invalid(what, " has unknown class ", slice.slice_class());
   }
-  if (slice.unit() < -1 || slice.unit() >= plan.units_size()) {
-    return invalid(what, " names unit ", slice.unit(), " of ",
-                   plan.units_size());
-  }
-  if (slice.segment() < -1 ||
-      (slice.segment() >= 0 &&
-       (slice.unit() < 0 ||
-        slice.segment() >= plan.units(slice.unit()).segments_size()))) {
-    return invalid(what, " names segment ", slice.segment(),
-                   ", which its unit does not have");
-  }
   return absl::OkStatus();
 }
 

@@ -210,6 +210,34 @@ absl::Status validateUnit(const plan::Plan &plan, const plan::Unit &unit) {
   return validateLocal(unit);
 }
 
+/// Checks what a buffer that is no state holds of a unit.
+absl::Status validateHeld(const plan::Plan &plan, int index) {
+  const plan::Slice &slice = plan.slices(index);
+  const plan::UnitElements &held = slice.holds();
+  std::string what = describeSlice(plan, index);
+  if (held.unit() >= uint32_t(plan.units_size()) || held.role().empty()) {
+    return invalid(what, " holds \"", held.role(), "\" of unit ", held.unit(),
+                   " of ", plan.units_size());
+  }
+  if (slice.carried()) {
+    return invalid(what, " holds \"", held.role(), "\" of unit ", held.unit(),
+                   ", and is carried: expected a state to say so");
+  }
+  ZG_RETURN_IF_ERROR(steps::needAxes(plan, held.axes()));
+  const plan::Unit &unit = plan.units(int(held.unit()));
+  Checked end = Checked(held.elements()) * Mesh(plan).groupSize(held.axes()) +
+                held.begin();
+  uint64_t size = held.elements() == 0 ? 0 : slice.bytes() / held.elements();
+  bool whole = size * held.elements() == slice.bytes() &&
+               (size == 1 || size == 2 || size == 4 || size == 8);
+  if (!whole || !end.atMost(unit.elements())) {
+    return invalid(what, " has ", slice.bytes(), " bytes for elements [",
+                   held.begin(), ", + ", held.elements(), ") of unit ",
+                   unit.name(), ", which has ", unit.elements());
+  }
+  return absl::OkStatus();
+}
+
 } // namespace
 
 absl::Status validateUnits(const plan::Plan &plan) {
@@ -226,6 +254,11 @@ absl::Status validateUnits(const plan::Plan &plan) {
         return invalid(what, ": parameter ", parameter.name(),
                        " is in the plan twice");
       }
+    }
+  }
+  for (int i = 0; i < plan.slices_size(); ++i) {
+    if (plan.slices(i).has_holds()) {
+      ZG_RETURN_IF_ERROR(validateHeld(plan, i));
     }
   }
   return validateAdapters(plan);

@@ -11,14 +11,11 @@ namespace {
 using Check = void (*)(const verify::VerifierContext &, verify::Findings &);
 
 constexpr Check kChecks[] = {
-    verify::checkStreams,      verify::checkCollectiveOrder,
-    verify::checkRaces,        verify::checkLifetimes,
-    verify::checkDefinitions,  verify::checkStagedInputs,
-    verify::checkTypes,        verify::checkOperandsOfCollectives,
-    verify::checkCopies,       verify::checkReductions,
-    verify::checkAccumulators, verify::checkUpdates,
-    verify::checkSharing,      verify::checkTotals,
-    verify::checkUnread,
+    verify::checkStreams,     verify::checkCollectiveOrder,
+    verify::checkRaces,       verify::checkLifetimes,
+    verify::checkDefinitions, verify::checkStagedInputs,
+    verify::checkTypes,       verify::checkValues,
+    verify::checkTotals,      verify::checkUnread,
 };
 
 } // namespace

@@ -180,12 +180,12 @@ Change otherOwner(plan::Plan &plan, Random &random) {
                 slice.slice_class() == plan::GATHERED;
        })) {
     plan::Slice &slice = *plan.mutable_slices(i);
-    if (slice.carried() || plan.units_size() == 1) {
+    if (!slice.has_holds() || plan.units_size() == 1) {
       continue; // its state says whose it is
     }
-    slice.set_unit((slice.unit() + 1) % plan.units_size());
-    slice.set_segment(-1);
-    return absl::StrCat(describeSlice(plan, i), " is of unit ", slice.unit());
+    plan::UnitElements &held = *slice.mutable_holds();
+    held.set_unit((held.unit() + 1) % uint32_t(plan.units_size()));
+    return absl::StrCat(describeSlice(plan, i), " is of unit ", held.unit());
   }
   return std::nullopt;
 }
@@ -257,7 +257,8 @@ std::vector<Mutation> memoryMutations() {
       {"roles",
        "another unit",
        otherOwner,
-       {"wrong unit: ", "unused gradients: "}},
+       {"wrong unit: ", "wrong copy: ", "unused gradients: ",
+        "bytes for elements ["}},
       {"arenas", "too small", lessArena, {"lie outside its arena"}},
       {"arenas", "alignment", otherAlignment, {"alignment "}},
       {"arenas",

@@ -46,6 +46,11 @@ std::vector<Training> trainings() {
       make("resnet-mini", "adamw", 2, 1),
       make("resnet-mini", "adamw", 2, 3),
   };
+  // Plans that gather gradients, which are carried or reduced last.
+  for (bool last : {false, true}) {
+    all.push_back(make("mlp-digits", "adamw", 2, 0, 2));
+    all.back().reduce = last ? "last" : "each";
+  }
   // Plans with what the host updates, and keeps.
   for (auto [ranks, stage, accumulate] :
        {std::tuple(1, 0, 1), std::tuple(2, 1, 1), std::tuple(2, 3, 2)}) {

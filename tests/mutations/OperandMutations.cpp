@@ -51,20 +51,6 @@ bool isPart(const plan::Plan &plan, const plan::Access &access) {
   return Mesh(plan).strides(access) != Strides{};
 }
 
-/// A step that makes new states of a trainable unit.
-bool updates(const plan::Plan &plan, const plan::Step &step) {
-  for (int i = 0; i < step.accesses_size(); ++i) {
-    const plan::Slice &slice = plan.slices(int(step.accesses(i).slice()));
-    if (!isCollective(step) && writes(step, i) && slice.carried() &&
-        (slice.slice_class() == plan::PARAM_SHARD ||
-         slice.slice_class() == plan::OPTIMIZER) &&
-        plan.units(slice.unit()).trainable()) {
-      return true;
-    }
-  }
-  return false;
-}
-
 /// An update reads a state or gradients of another unit, of the same size.
 Change otherRange(plan::Plan &plan, Random &random) {
   for (const Operand &operand :
@@ -76,7 +62,8 @@ Change otherRange(plan::Plan &plan, Random &random) {
     const plan::Slice &slice = plan.slices(int(access.slice()));
     for (int i = 0; i < plan.slices_size(); ++i) {
       const plan::Slice &other = plan.slices(i);
-      if (other.unit() != slice.unit() && other.bytes() == slice.bytes() &&
+      if (unitOf(plan, i) != unitOf(plan, int(access.slice())) &&
+          other.bytes() == slice.bytes() &&
           other.slice_class() == slice.slice_class()) {
         std::string text =
             absl::StrCat(nameOf(plan, operand), " is ", describeSlice(plan, i),
@@ -229,6 +216,7 @@ Change kernelType(plan::Plan &plan, Random &random) {
 
 std::vector<Mutation> operandMutations() {
   const std::vector<std::string> shard = {"wrong unit: ",
+                                          "wrong copy: ",
                                           "without being the rank's own part",
                                           "missing update: ",
                                           "missing gather: ",
@@ -239,7 +227,7 @@ std::vector<Mutation> operandMutations() {
       {"operands",
        "of another unit in an update",
        otherRange,
-       {"wrong unit: "}},
+       {"wrong unit: ", "wrong copy: "}},
       {"operands",
        "shifted in its slice",
        shiftOffset,

@@ -89,6 +89,34 @@ bool writes(const plan::Step &step, int index) {
   return effectOf(step, index).writes;
 }
 
+int unitOf(const plan::Plan &plan, int slice) {
+  if (plan.slices(slice).has_holds()) {
+    return int(plan.slices(slice).holds().unit());
+  }
+  for (int unit = 0; unit < plan.units_size(); ++unit) {
+    for (const plan::State &state : plan.units(unit).states()) {
+      if (int(state.slice()) == slice) {
+        return unit;
+      }
+    }
+  }
+  return -1;
+}
+
+bool updates(const plan::Plan &plan, const plan::Step &step) {
+  for (int i = 0; i < step.accesses_size(); ++i) {
+    int index = int(step.accesses(i).slice());
+    const plan::Slice &slice = plan.slices(index);
+    if (!isCollective(step) && writes(step, i) && slice.carried() &&
+        (slice.slice_class() == plan::PARAM_SHARD ||
+         slice.slice_class() == plan::OPTIMIZER) &&
+        plan.units(unitOf(plan, index)).trainable()) {
+      return true;
+    }
+  }
+  return false;
+}
+
 bool touch(const plan::Plan &plan, const plan::Access &a,
            const plan::Access &b) {
   Range x = arenaRange(plan, a), y = arenaRange(plan, b);

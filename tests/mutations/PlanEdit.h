@@ -54,6 +54,10 @@ std::string nameOf(const plan::Plan &plan, At where);
 /// `index`.
 bool reads(const plan::Step &step, int index);
 bool writes(const plan::Step &step, int index);
+/// Returns the unit that a slice holds elements of, or is a state of; or -1.
+int unitOf(const plan::Plan &plan, int slice);
+/// Returns whether the step makes new states of a trained unit.
+bool updates(const plan::Plan &plan, const plan::Step &step);
 /// Returns whether two accesses share a byte on some rank: compared rank by
 /// rank.
 bool touch(const plan::Plan &plan, const plan::Access &a,

@@ -62,20 +62,6 @@ std::vector<At> needed(const plan::Plan &plan, Random &random,
   return found;
 }
 
-/// Makes new states of a trained unit.
-bool updates(const plan::Plan &plan, const plan::Step &step) {
-  for (int i = 0; i < step.accesses_size(); ++i) {
-    const plan::Slice &slice = plan.slices(int(step.accesses(i).slice()));
-    if (!isCollective(step) && writes(step, i) && slice.carried() &&
-        (slice.slice_class() == plan::PARAM_SHARD ||
-         slice.slice_class() == plan::OPTIMIZER) &&
-        plan.units(slice.unit()).trainable()) {
-      return true;
-    }
-  }
-  return false;
-}
-
 /// Writes sums of gradients that are carried, and is no reduction.
 bool writesSums(const plan::Plan &plan, const plan::Step &step) {
   for (int i = 0; i < step.accesses_size(); ++i) {

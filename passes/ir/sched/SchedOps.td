@@ -40,7 +40,15 @@ def Sched_SliceOp : Sched_Op<"slice", [HasParent<"::mlir::ModuleOp">]> {
     a program ends. `state`, `input`, `output` and `scalar` say what the runtime
     keeps, gives or reads there, `tensor` its type. `sched-pack` adds the offset
     (`at`) and, where it is not carried, the first and the last step that touches
-    it (`live`), of each program that does.
+    it (`live`), of each program that does. `holds` says which elements
+    of the unit's flat buffer lie in a buffer that is no state, as what: "param",
+    "grad" or a state of the optimizer; `sharded`, of each rank its shard, the
+    first one being that of rank 0.
+
+    ```mlir
+    %g = sched.slice "backward" grad in device bytes 4096 unit 0
+        holds <"grad", 0 for 1024>
+    ```
 
     **Lifespan**: `sched-lower` to the plan.
 
@@ -51,11 +59,13 @@ def Sched_SliceOp : Sched_Op<"slice", [HasParent<"::mlir::ModuleOp">]> {
     - At most one of `state`, `input`, `output` and `scalar`; they need
       `tensor`.
     - A state and an output are `carried`; an input and a scalar are not.
+    - `holds` needs `unit` and at least one element; a state has none.
   }];
   let arguments = (ins
       StrAttr:$label, Sched_SliceClassAttr:$slice_class, Zero_SpaceAttr:$space,
       I64Attr:$bytes, UnitAttr:$carried, DefaultValuedAttr<I64Attr, "-1">:$unit,
-      DefaultValuedAttr<I64Attr, "-1">:$segment, OptionalAttr<I64Attr>:$offset,
+      DefaultValuedAttr<I64Attr, "-1">:$segment, OptionalAttr<Sched_HeldAttr>:$holds,
+      OptionalAttr<I64Attr>:$offset,
       OptionalAttr<DenseI64ArrayAttr>:$lifetime,
       OptionalAttr<Zero_StateAttr>:$state, OptionalAttr<NN_InputAttr>:$input,
       OptionalAttr<Zero_OutputAttr>:$output, OptionalAttr<StrAttr>:$scalar,
@@ -63,7 +73,8 @@ def Sched_SliceOp : Sched_Op<"slice", [HasParent<"::mlir::ModuleOp">]> {
   let results = (outs Sched_Slice:$result);
   let assemblyFormat = [{
     $label custom<Bare>($slice_class) `in` custom<Bare>($space) `bytes` $bytes (`carried` $carried^)?
-    (`unit` $unit^)? (`segment` $segment^)? (`at` $offset^)?
+    (`unit` $unit^)? (`segment` $segment^)? (`holds` $holds^)?
+    (`at` $offset^)?
     (`live` $lifetime^)? attr-dict
   }];
   let hasVerifier = 1;

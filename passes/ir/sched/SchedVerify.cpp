@@ -128,6 +128,12 @@ LogicalResult sched::SliceOp::verify() {
     return emitOpError("'")
            << getLabel() << "' outlives programs, and is not carried";
   }
+  if (std::optional<HeldAttr> held = getHolds();
+      held && (static_cast<int64_t>(getUnit()) < 0 || getState() ||
+               held->getBegin() < 0 || held->getElements() <= 0)) {
+    return emitOpError("'")
+           << getLabel() << "' must hold elements of a unit, and be no state";
+  }
   return success();
 }
 

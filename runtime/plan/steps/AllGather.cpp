@@ -33,23 +33,22 @@ public:
     return step.all_gather().element_type();
   }
 
-  void share(const plan::Step &step, SharingState &state) const override {
-    for (int i = 0; i < step.accesses_size(); i += 2) {
-      bool local = state.read(step.accesses(i)) == Sharing::Local;
-      state.write(step.accesses(i + 1),
-                  local ? Sharing::Local : Sharing::Replicated);
-    }
-  }
-
-  /// Whatever role of the unit the first part has: all parts and segments.
-  Expected expected(const UnitParts &parts, const plan::Step &step,
-                    int access) const override {
-    std::optional<UnitPart> first = parts.of(step.accesses(0));
-    Role role = first ? first->role : Role::Param;
+  /// All parts and segments are in the role of the first part.
+  void transfer(const plan::Step &step, ValueState &state) const override {
+    std::optional<UnitPart> first = state.parts().of(step.accesses(0));
+    absl::string_view role = first ? first->role : kParamRole;
     int unit = step.all_gather().unit();
-    return Expected::just(
-        access % 2 == 0 ? parts.shardOf(unit, access / 2, role, step.axes())
-                        : parts.segment(unit, access / 2, role));
+    for (int i = 0; i < step.accesses_size(); i += 2) {
+      const plan::Access &shard = step.accesses(i);
+      const plan::Access &whole = step.accesses(i + 1);
+      state.expect(shard,
+                   state.parts().shardOf(unit, i / 2, role, step.axes()));
+      state.expect(whole, state.parts().segment(unit, i / 2, role));
+      Value value = state.read(shard);
+      value.sharing = value.sharing >= Sharing::Partial ? Sharing::Varied
+                                                        : Sharing::Replicated;
+      state.write(whole, value);
+    }
   }
 
   Traffic traffic(const plan::Plan &plan,

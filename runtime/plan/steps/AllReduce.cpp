@@ -59,16 +59,15 @@ public:
                                    : step.all_reduce().accumulator();
   }
 
-  void share(const plan::Step &step, SharingState &state) const override {
-    for (int i = 1; i < step.accesses_size(); i += 2) {
-      shareSum(step, i, Sharing::Replicated, state);
+  void transfer(const plan::Step &step, ValueState &state) const override {
+    for (int i = 0; i < step.accesses_size(); ++i) {
+      if (i % 2 == 1 || isStaging(step, i)) {
+        state.expect(step.accesses(i), std::nullopt);
+      }
     }
-  }
-
-  Expected expected(const UnitParts &, const plan::Step &step,
-                    int access) const override {
-    return access % 2 == 0 && !isStaging(step, access) ? Expected()
-                                                       : Expected::none();
+    for (int i = 1; i < step.accesses_size(); i += 2) {
+      writeSum(step, i, {}, state);
+    }
   }
 
   Traffic traffic(const plan::Plan &plan,

@@ -51,6 +51,10 @@ public:
 
   int copied(int access) const override { return access == 1 ? 0 : -1; }
 
+  void transfer(const plan::Step &step, ValueState &state) const override {
+    state.copy(step.accesses(0), step.accesses(1));
+  }
+
   std::string wrongStream(const plan::Plan &plan, const plan::Step &step,
                           plan::StreamKind stream) const override {
     plan::Space from = spaceOf(plan, step.accesses(0));

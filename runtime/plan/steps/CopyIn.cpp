@@ -85,7 +85,7 @@ public:
                : "streams of kind compute or copy_in copy in";
   }
 
-  void share(const plan::Step &step, SharingState &state) const override {
+  void transfer(const plan::Step &step, ValueState &state) const override {
     for (int i = kSlots; i < step.accesses_size(); ++i) {
       state.arrive(step.accesses(i));
     }

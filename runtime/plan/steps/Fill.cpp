@@ -16,6 +16,10 @@ public:
     return steps::needMode(step, 0, {plan::WRITE});
   }
 
+  void transfer(const plan::Step &step, ValueState &state) const override {
+    state.write(step.accesses(0), {Sharing::Replicated, Terms::Zero});
+  }
+
   std::string wrongStream(const plan::Plan &, const plan::Step &,
                           plan::StreamKind stream) const override {
     return stream == plan::FILE_READ || stream == plan::FILE_WRITE

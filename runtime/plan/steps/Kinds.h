@@ -59,13 +59,21 @@ public:
   }
 
 protected:
-  /// Access `sum` becomes a sum over ranks, of which they have `sharing` in
-  /// common; but what a rank alone had there before stays its own.
-  void shareSum(const plan::Step &step, int sum, Sharing sharing,
-                SharingState &state) const {
+  /// Access `sum` becomes a sum over ranks, or its old value and that: what a
+  /// rank alone had there before stays its own.
+  void writeSum(const plan::Step &step, int sum, Value value,
+                ValueState &state) const {
     const plan::Access &access = step.accesses(sum);
-    bool own = effect(step, sum).reads && state.read(access) == Sharing::Local;
-    state.write(access, own ? Sharing::Local : sharing);
+    if (effect(step, sum).reads) {
+      Value before = state.read(access);
+      if (before.sharing >= Sharing::Partial) {
+        value.sharing = Sharing::Varied;
+      }
+      if (before.terms == Terms::Earlier && value.terms == Terms::This) {
+        value.terms = Terms::All;
+      }
+    }
+    state.write(access, value);
   }
 
   virtual absl::Status validateOperands(const plan::Plan &plan,

@@ -56,24 +56,23 @@ public:
                               : plan::ELEMENT_INVALID;
   }
 
-  void share(const plan::Step &step, SharingState &state) const override {
-    shareSum(step, kShard, Sharing::Sharded, state);
-    state.close(step.accesses(kWhole));
-  }
-
-  Expected expected(const UnitParts &parts, const plan::Step &step,
-                    int access) const override {
+  void transfer(const plan::Step &step, ValueState &state) const override {
     const plan::ReduceScatter &op = step.reduce_scatter();
-    switch (access) {
-    case kWhole:
-      return Expected::just(
-          parts.segment(op.unit(), op.segment(), Role::Gradient));
-    case kShard:
-      return Expected::just(
-          parts.shardOf(op.unit(), op.segment(), Role::Gradient, step.axes()));
-    default:
-      return Expected::none();
+    UnitPart whole =
+        state.parts().segment(op.unit(), op.segment(), kGradientRole);
+    state.expect(step.accesses(kWhole), whole);
+    state.expect(step.accesses(kShard),
+                 state.parts().shardOf(op.unit(), op.segment(), kGradientRole,
+                                       step.axes()));
+    if (step.accesses_size() > kStaging) {
+      state.expect(step.accesses(kStaging), std::nullopt);
     }
+    Terms terms = state.read(step.accesses(kWhole)).terms;
+    if (terms == Terms::Zero || terms == Terms::Unknown) {
+      terms = Terms::This; // gradients that are 0 count too
+    }
+    state.reduce(step.accesses(kWhole), whole);
+    writeSum(step, kShard, {Sharing::Sharded, terms}, state);
   }
 
   Traffic traffic(const plan::Plan &plan,

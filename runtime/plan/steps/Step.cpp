@@ -31,20 +31,6 @@ Effect StepKind::effect(const plan::Step &step, int access) const {
   return {mode != plan::WRITE, mode != plan::READ};
 }
 
-void StepKind::share(const plan::Step &step, SharingState &state) const {
-  Sharing sharing = Sharing::Replicated;
-  for (int i = 0; i < step.accesses_size(); ++i) {
-    if (effect(step, i).reads) {
-      sharing = std::max(sharing, state.read(step.accesses(i)));
-    }
-  }
-  for (int i = 0; i < step.accesses_size(); ++i) {
-    if (effect(step, i).writes) {
-      state.write(step.accesses(i), sharing);
-    }
-  }
-}
-
 namespace {
 
 class Nothing final : public StepKind {

@@ -34,35 +34,62 @@ struct Traffic {
   Checked all() const { return gather + reduce + scalar; }
 };
 
-/// The agreement of ranks on some bytes. Where values meet, the later of these
-/// is what they make.
+/// How ranks differ in some bytes. Where values meet, the later of these is
+/// what they make.
 enum class Sharing {
   Replicated, // the same on every rank
-  Sharded,    // the rank's own part of something that ranks have together
-  Local,      // made from the rank's own samples, and not reduced
+  Sharded,    // each has its own part of something that they have together
+  Partial,    // each has a term of a sum: gradients that are not reduced
+  Varied,     // each has its own, made from its samples
 };
 
-/// The sharing of all bytes, while steps are taken in issue order. Whoever
-/// keeps it reports what must not be.
-class SharingState {
+/// The micro-batches of a step whose gradients some bytes have.
+enum class Terms {
+  Unknown, // they are no gradients
+  Zero,    // none
+  Earlier, // those before this one
+  This,    // this one, and perhaps some of the others
+  All,     // this one and those before it
+};
+
+/// Returns what bytes have together of which some have `a` and some `b`.
+inline Terms join(Terms a, Terms b) {
+  bool earlier = (a == Terms::Earlier && b == Terms::All) ||
+                 (a == Terms::All && b == Terms::Earlier);
+  return a == b ? a : earlier ? Terms::Earlier : Terms::This;
+}
+
+/// The meaning of bytes at one point of a program, but for their elements,
+/// which the slice declares.
+struct Value {
+  Sharing sharing = Sharing::Replicated;
+  Terms terms = Terms::Unknown;
+  /// Of parameters and states: the update of this step has made them.
+  bool updated = false;
+
+  bool operator==(const Value &) const = default;
+};
+
+/// The values of all bytes, while steps are taken in issue order. Whoever keeps
+/// it reports what must not be.
+class ValueState {
 public:
-  virtual ~SharingState() = default;
-  virtual Sharing read(const plan::Access &access) = 0;
-  virtual void write(const plan::Access &access, Sharing sharing) = 0;
+  virtual ~ValueState() = default;
+  virtual Value read(const plan::Access &access) = 0;
+  virtual void write(const plan::Access &access, const Value &value) = 0;
+  /// The bytes of one access become those of another.
+  virtual void copy(const plan::Access &from, const plan::Access &to) = 0;
+  /// A kernel or a library makes what the step writes of what it reads.
+  virtual void compute(const plan::Step &step) = 0;
   /// An input or a scalar is written, with what the plan declares of it.
   virtual void arrive(const plan::Access &access) = 0;
-  /// These gradients have been reduced: nothing may be added to them.
-  virtual void close(const plan::Access &gradients) = 0;
-};
-
-/// The part that an access must be of: any bytes, bytes of no unit, or just
-/// this part.
-struct Expected {
-  bool any = true;
-  std::optional<UnitPart> part;
-
-  static Expected none() { return {false, std::nullopt}; }
-  static Expected just(const UnitPart &part) { return {false, part}; }
+  /// The access must hold just this, or nothing of a unit.
+  virtual void expect(const plan::Access &access,
+                      const std::optional<UnitPart> &part) = 0;
+  /// Access `gradients` of the step, elements of `part`, is reduced: nothing
+  /// may be added to it from now on, and no other step may reduce it.
+  virtual void reduce(const plan::Access &gradients, const UnitPart &part) = 0;
+  virtual const UnitParts &parts() const = 0;
 };
 
 class StepKind {
@@ -98,13 +125,10 @@ public:
   /// The access whose bytes are written to `access` as they are; none: -1.
   virtual int copied(int access) const { return -1; }
 
-  /// Sets what ranks have in common afterwards. By default they have of all
-  /// that is written what they have of all that is read.
-  virtual void share(const plan::Step &step, SharingState &state) const;
-
-  /// By default any part.
-  virtual Expected expected(const UnitParts &, const plan::Step &, int) const {
-    return {};
+  /// Checks what the step reads, and says what it makes of it. By default it
+  /// computes.
+  virtual void transfer(const plan::Step &step, ValueState &state) const {
+    state.compute(step);
   }
 
   /// In one run. By default nothing.

@@ -32,6 +32,11 @@ public:
       lines.push_back(absl::StrCat(args...));
     }
   }
+  /// Adds those that a part of the check has found, as many as it has kept.
+  void append(const Problems &others) {
+    count += others.count;
+    lines.insert(lines.end(), others.lines.begin(), others.lines.end());
+  }
   /// True if more would only be counted: a check may stop.
   bool enough() const { return lines.size() >= kKept; }
   const std::vector<std::string> &kept() const { return lines; }
@@ -81,22 +86,9 @@ void checkDefinitions(const VerifierContext &context, Findings &findings);
 void checkStagedInputs(const VerifierContext &context, Findings &findings);
 /// Bytes are read with the type they were written with.
 void checkTypes(const VerifierContext &context, Findings &findings);
-/// Collectives move what they say: the segments of their unit; and gathers
-/// alone write what is gathered.
-void checkOperandsOfCollectives(const VerifierContext &context,
-                                Findings &findings);
-/// Copies between device and host bring what the buffer that they fill is said
-/// to hold of a unit.
-void checkCopies(const VerifierContext &context, Findings &findings);
-/// Each segment's gradients are reduced once.
-void checkReductions(const VerifierContext &context, Findings &findings);
-/// Sums over micro-batches are made by reductions and zeroed once a step.
-void checkAccumulators(const VerifierContext &context, Findings &findings);
-/// Each state is updated once a step, from its own gradients.
-void checkUpdates(const VerifierContext &context, Findings &findings);
-/// Updates use reduced gradients; parts that only their rank has are gathered
-/// before others read them.
-void checkSharing(const VerifierContext &context, Findings &findings);
+/// Ranks have in common what others need, steps read what they expect, each
+/// micro-batch is added once to each gradient, and each state is updated once.
+void checkValues(const VerifierContext &context, Findings &findings);
 /// The loss and the stop count are each made by one sum over the ranks.
 void checkTotals(const VerifierContext &context, Findings &findings);
 /// Every step makes something that is used, and no arena goes on after its

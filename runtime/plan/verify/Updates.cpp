@@ -1,279 +1,160 @@
 //===- Updates.cpp - each state is updated once, from its own gradients ---===//
-//
-// Every byte of a parameter or optimizer state of a trainable unit is written
-// once a step, when all micro-batches are done, from gradients and states of
-// the same elements; frozen parameters are never written, but those that are
-// each rank's own (running statistics) are by every micro-batch, once. Of the
-// scalars that each group of parameters has, an update reads those of the group
-// of its parameters. Gathers write parameters too, but nothing new:
-// Collectives.cpp sees to that. An evaluation writes none of all this. A state
-// in a file is updated in the buffer that it was read to, and written back from
-// there; or, where the update does not read it, made in a buffer of its own.
-//
-//===----------------------------------------------------------------------===//
 
-#include "runtime/plan/ByteMap.h"
 #include "runtime/plan/Describe.h"
-#include "runtime/plan/StagedInputs.h"
 #include "runtime/plan/Supported.h"
-#include "runtime/plan/Traffic.h"
-#include "runtime/plan/steps/Step.h"
-#include "runtime/plan/verify/Checks.h"
-#include "runtime/plan/verify/FileBuffers.h"
-#include "runtime/plan/verify/StateWrites.h"
+#include "runtime/plan/verify/Values.h"
 
 namespace zerograph::verify {
-namespace {
 
-class Updates {
-public:
-  Updates(const VerifierContext &context, Problems &problems)
-      : plan(context.plan), mesh(context.mesh), problems(problems),
-        parts(context.parts), arrivals(context.arrivals), buffers(mesh),
-        written(plan, mesh, problems), gradients(plan.units_size()) {}
+Updates::Updates(const VerifierContext &context, Problems &problems)
+    : plan(context.plan), mesh(context.mesh), parts(context.parts),
+      problems(problems), written(plan.slices_size()),
+      gradients(plan.units_size()) {
+  for (const StagedInput &arrival : context.arrivals) {
+    scalars.push_back(arrival.scalar);
+  }
+}
 
-  void visit(int p, int s) {
-    const plan::Step &step = plan.programs(p).steps(s);
-    std::optional<UnitPart> updated;
-    std::optional<TransferKind> way = transferKindOf(plan, step);
-    if (s == 0) {
-      beginProgram(p);
+bool Updates::mayWrite(StepPlace at, const plan::Access &access,
+                       const UnitPart &part) {
+  const plan::Unit &unit = plan.units(part.unit);
+  plan::ProgramKind kind = plan.programs(at.program).kind();
+  auto refuse = [&](const char *cause, const char *why) {
+    problems.add(cause, describeStep(plan, at.program, at.step), " writes ",
+                 describeSlice(plan, access.slice()), " of unit ", unit.name(),
+                 why);
+    return false;
+  };
+  if (kind == plan::EVALUATE) {
+    return refuse("evaluation that trains: ",
+                  "; expected all states to stay as they are");
+  }
+  if (unit.local()) {
+    return kind != plan::UPDATE ||
+           refuse("late update: ", ", which micro-batches alone change");
+  }
+  if (!unit.trainable()) {
+    return refuse("frozen state: ", ", which is not trained");
+  }
+  return kind != plan::MICRO ||
+         refuse("early update: ", " before all micro-batches are done");
+}
+
+void Updates::write(StepPlace at, const plan::Access &access) {
+  Written &state = written[access.slice()];
+  mesh.visitRanks(
+      access.offset(), access.bytes(), mesh.strides(access),
+      [&](uint64_t begin, uint64_t end) {
+        state.visit(begin, end, [&](uint64_t byte, uint64_t, StepPlace before) {
+          problems.add("doubled update: ",
+                       describeStep(plan, before.program, before.step), " and ",
+                       describeStep(plan, at.program, at.step), " both write ",
+                       describeSlice(plan, access.slice()), " at byte ", byte,
+                       "; expected one write a step");
+        });
+        state.assign(begin, end, at);
+      });
+}
+
+/// Checks that, of states and gradients, the step reads and writes the same
+/// elements.
+void Updates::compute(StepPlace at, const plan::Step &step,
+                      const UnitPart &made) {
+  for (int i = 0; i < step.accesses_size(); ++i) {
+    const plan::Access &access = step.accesses(i);
+    std::optional<UnitPart> part = parts.of(access);
+    if (!part) {
+      continue;
     }
-    if (way == TransferKind::FileToHost &&
-        !plan.slices(int(step.accesses(1).slice())).carried()) {
-      buffers.read(step.accesses(0), step.accesses(1));
-      return;
-    }
-    if (step.has_copy() && arrivals[step.accesses(0).slice()].scalar) {
-      // On its way to the host.
-      arrivals[step.accesses(1).slice()] = arrivals[step.accesses(0).slice()];
-    }
-    if (step.has_reduce_scatter() &&
-        plan.programs(p).kind() == plan::EVALUATE) {
-      problems.add("evaluation that trains: ", describeStep(plan, p, s),
-                   " reduces gradients; expected no gradients there");
-    }
-    for (int i = 0; i < step.accesses_size(); ++i) {
-      const plan::Access &access = step.accesses(i);
-      std::optional<UnitPart> part = parts.of(access);
-      if (part && isCollective(step) && plan.units(part->unit).local()) {
-        problems.add("shared statistics: ", describeStep(plan, p, s),
-                     effectOf(step, i).writes ? " writes " : " reads ",
-                     describeSlice(plan, access.slice()), " of unit ",
-                     plan.units(part->unit).name(),
-                     ", which is each rank's own");
-        continue;
-      }
-      // Sums of gradients on their way are Accumulators' concern.
-      if (part && part->role != Role::Gradient && effectOf(step, i).writes &&
-          buffers.holds(access.slice())) {
-        if (step.has_copy()) {
-          checkBroughtBack(p, s, step.accesses(0), *part);
-        }
-        buffers.update(access);
-        updated = updated ? updated : part;
-        continue;
-      }
-      if (!part || part->role == Role::Gradient ||
-          !plan.slices(access.slice()).carried() || !effectOf(step, i).writes ||
-          !mayWrite(p, s, access, plan.units(part->unit))) {
-        continue;
-      }
-      if (isCollective(step)) {
-        continue;
-      }
-      // A local value may be copied from anything that the rank has made.
-      if (way == TransferKind::HostToFile) {
-        checkWrittenBack(p, s, step.accesses(0), access, *part);
-      } else if (step.has_copy() && !plan.units(part->unit).local()) {
-        checkBroughtBack(p, s, step.accesses(0), *part);
-      }
-      written.add(p, s, access);
-      // A local value may be made of anything that the rank has.
-      if (!updated && !plan.units(part->unit).local()) {
-        updated = part;
-      }
-    }
-    if (updated) {
-      checkSources(p, s, step, *updated);
-      checkGroup(p, s, step, plan.units(updated->unit));
+    plan::SliceClass of = plan.slices(int(access.slice())).slice_class();
+    if (!part->sameElements(made) || !fits(part->role, of)) {
+      problems.add("wrong unit: ", describeStep(plan, at.program, at.step),
+                   " updates ", describe(plan, made), " and ",
+                   effectOf(step, i).reads ? "reads " : "writes ",
+                   describeSlice(plan, access.slice()), ", ", nameOf(of),
+                   " that holds ", describe(plan, *part),
+                   "; expected the same elements");
+    } else if (roleOf(part->role) == Role::Gradient &&
+               effectOf(step, i).reads) {
+      mesh.visitRanks(part->begin, part->elements, part->strides,
+                      [&](uint64_t begin, uint64_t end) {
+                        gradients[part->unit].assign(begin, end, true);
+                      });
     }
   }
+  checkGroup(at, step, plan.units(made.unit));
+}
 
-  void checkCoverage() {
-    for (int unit = 0; unit < plan.units_size(); ++unit) {
-      const plan::Unit &of = plan.units(unit);
-      if (of.local()) {
-        written.checkLocal(unit);
-      }
-      if (!of.trainable()) {
-        continue;
-      }
-      bool all = true;
-      for (const plan::State &state : of.states()) {
-        all &= state.role() == "grad" || written.checkWhole(unit, state);
-      }
-      auto gap = gradients[unit].firstGap(0, of.elements());
-      if (all && gap) {
-        problems.add("unused gradients: unit ", unit, " (", of.name(),
-                     ") is updated and no step that does so reads its "
-                     "gradients [",
-                     gap->first, ", ", gap->second, ")");
-      }
+void Updates::checkGroup(StepPlace at, const plan::Step &step,
+                         const plan::Unit &unit) {
+  uint32_t group = unit.parameters().empty() ? 0 : unit.parameters(0).group();
+  for (const plan::Access &access : step.accesses()) {
+    const plan::Scalar *scalar = scalars[access.slice()];
+    if (scalar && isOfGroup(*scalarKind(scalar->name())) &&
+        scalar->group() != group) {
+      problems.add("wrong group: ", describeStep(plan, at.program, at.step),
+                   " updates ", unit.name(), ", of group ", group,
+                   ", and reads ", scalar->name(), " of group ",
+                   scalar->group());
     }
   }
+}
 
-private:
-  void beginProgram(int p) {
-    buffers = FileBuffers(mesh);
-    for (const plan::Step &step : plan.programs(p).steps()) {
-      if (transferKindOf(plan, step) == TransferKind::HostToFile &&
-          !plan.slices(int(step.accesses(0).slice())).carried()) {
-        buffers.make(step.accesses(0).slice());
-      }
+void Updates::copy(const plan::Access &from, const plan::Access &to) {
+  if (scalars[from.slice()] != nullptr) {
+    scalars[to.slice()] = scalars[from.slice()];
+  }
+}
+
+void Updates::finish() {
+  for (int unit = 0; unit < plan.units_size(); ++unit) {
+    const plan::Unit &of = plan.units(unit);
+    if (of.local()) {
+      checkLocal(unit);
+    }
+    bool all = of.trainable();
+    for (const plan::State &state : of.states()) {
+      all = all && (roleOf(state) == Role::Gradient || checkWhole(unit, state));
+    }
+    auto gap = gradients[unit].firstGap(0, of.elements());
+    if (all && gap) {
+      problems.add("unused gradients: unit ", unit, " (", of.name(),
+                   ") is updated and no step that does so reads its "
+                   "gradients [",
+                   gap->first, ", ", gap->second, ")");
     }
   }
+}
 
-  bool mayWrite(int p, int s, const plan::Access &access,
-                const plan::Unit &unit) {
-    if (plan.programs(p).kind() == plan::EVALUATE) {
-      problems.add("evaluation that trains: ", describeStep(plan, p, s),
-                   " writes ", describeSlice(plan, access.slice()), " of unit ",
-                   unit.name(), "; expected all states to stay as they are");
-      return false;
-    }
-    bool update = plan.programs(p).kind() == plan::UPDATE;
-    if (unit.local()) {
-      if (update) {
-        problems.add("late update: ", describeStep(plan, p, s), " writes ",
-                     describeSlice(plan, access.slice()), " of unit ",
-                     unit.name(), ", which micro-batches alone change");
-      }
-      return !update;
-    }
-    if (!unit.trainable()) {
-      problems.add("frozen state: ", describeStep(plan, p, s), " writes ",
-                   describeSlice(plan, access.slice()), " of unit ",
-                   unit.name(), ", which is not trained");
-      return false;
-    }
-    if (plan.programs(p).kind() == plan::MICRO) {
-      problems.add("early update: ", describeStep(plan, p, s), " writes ",
-                   describeSlice(plan, access.slice()), " of unit ",
-                   unit.name(), " before all micro-batches are done");
-      return false;
-    }
-    return true;
+bool Updates::checkWhole(int unit, const plan::State &state) {
+  uint64_t bytes = plan.slices(int(state.slice())).bytes();
+  auto gap = written[state.slice()].firstGap(0, bytes);
+  if (gap) {
+    problems.add("missing update: no step writes bytes [", gap->first, ", ",
+                 gap->second, ") of state \"", state.role(),
+                 "\" of trainable unit ", unit, " (", plan.units(unit).name(),
+                 "), ", describeSlice(plan, state.slice()));
   }
+  return !gap;
+}
 
-  /// Checks that what is copied to a state is what the host keeps of the same
-  /// elements, updated before.
-  void checkBroughtBack(int p, int s, const plan::Access &from,
-                        const UnitPart &to) {
-    std::optional<UnitPart> part = parts.of(from);
-    bool values = part && (part->role == Role::Param ||
-                           part->role == roleOfValues(plan.units(to.unit)));
-    if (!values || !part->sameElements(to)) {
-      problems.add("wrong copy: ", describeStep(plan, p, s), " copies ",
-                   part ? describe(plan, *part)
-                        : describeSlice(plan, from.slice()),
-                   " to ", describe(plan, to), "; expected their values");
-      return;
-    }
-    if (buffers.holds(from.slice())) {
-      checkIsUpdated(p, s, from, *part);
-      return;
-    }
-    if (!plan.slices(int(from.slice())).carried()) {
-      return; // made by this program
-    }
-    if (!written.hasAll(from)) {
-      problems.add("early copy: ", describeStep(plan, p, s), " copies ",
-                   describe(plan, *part), " before a step updates them");
+/// All parameters of a unit that is each rank's own must be made anew; what
+/// lies between them is nobody's.
+void Updates::checkLocal(int index) {
+  const plan::Unit &unit = plan.units(index);
+  uint32_t slice = unit.states(0).slice();
+  uint64_t bytes = elementSize(unit.states(0).type());
+  for (const plan::Parameter &parameter : unit.parameters()) {
+    uint64_t begin = parameter.offset() * bytes;
+    auto gap =
+        written[slice].firstGap(begin, begin + parameter.elements() * bytes);
+    if (gap) {
+      problems.add("missing update: no step writes bytes [", gap->first, ", ",
+                   gap->second, ") of ", describeSlice(plan, slice), ", where ",
+                   parameter.name(), " of unit ", index, " (", unit.name(),
+                   ") lies; expected each micro-batch to");
     }
   }
-
-  /// A file gets back what was read from just there, or what was made of the
-  /// same elements, updated.
-  void checkWrittenBack(int p, int s, const plan::Access &from,
-                        const plan::Access &to, const UnitPart &part) {
-    if (buffers.mayReplace(from, to) && parts.of(from) == part) {
-      checkIsUpdated(p, s, from, part);
-    } else {
-      problems.add("wrong copy: ", describeStep(plan, p, s), " writes ",
-                   describeSlice(plan, from.slice()), " to ",
-                   describeSlice(plan, to.slice()), ", which holds ",
-                   describe(plan, part),
-                   "; expected what was read from there, or made of the same "
-                   "elements");
-    }
-  }
-
-  void checkIsUpdated(int p, int s, const plan::Access &from,
-                      const UnitPart &part) {
-    if (!buffers.isUpdated(from)) {
-      problems.add("early copy: ", describeStep(plan, p, s), " copies ",
-                   describe(plan, part), " before a step updates them");
-    }
-  }
-
-  /// Checks that, of states and gradients, a step reads and writes the same
-  /// elements.
-  void checkSources(int p, int s, const plan::Step &step,
-                    const UnitPart &updated) {
-    for (int i = 0; i < step.accesses_size(); ++i) {
-      const plan::Access &access = step.accesses(i);
-      std::optional<UnitPart> part = parts.of(access);
-      if (!part) {
-        continue;
-      }
-      if (!part->sameElements(updated)) {
-        problems.add("wrong unit: ", describeStep(plan, p, s), " updates ",
-                     describe(plan, updated), " and ",
-                     effectOf(step, i).reads ? "reads " : "writes ",
-                     describeSlice(plan, access.slice()), ", which holds ",
-                     describe(plan, *part), "; expected the same elements");
-      } else if (part->role == Role::Gradient && effectOf(step, i).reads) {
-        mesh.visitRanks(part->begin, part->elements, part->strides,
-                        [&](uint64_t begin, uint64_t end) {
-                          gradients[part->unit].assign(begin, end, true);
-                        });
-      }
-    }
-  }
-
-  void checkGroup(int p, int s, const plan::Step &step,
-                  const plan::Unit &updated) {
-    uint32_t group =
-        updated.parameters().empty() ? 0 : updated.parameters(0).group();
-    for (const plan::Access &access : step.accesses()) {
-      const plan::Scalar *scalar = arrivals[access.slice()].scalar;
-      if (scalar && isOfGroup(*scalarKind(scalar->name())) &&
-          scalar->group() != group) {
-        problems.add("wrong group: ", describeStep(plan, p, s), " updates ",
-                     updated.name(), ", of group ", group, ", and reads ",
-                     scalar->name(), " of group ", scalar->group());
-      }
-    }
-  }
-
-  const plan::Plan &plan;
-  const Mesh &mesh;
-  Problems &problems;
-  const UnitParts &parts;
-  std::vector<StagedInput> arrivals; // by slice
-  FileBuffers buffers;
-  StateWrites written;
-  std::vector<ByteMap<bool>> gradients; // elements that updates read, by unit
-};
-
-} // namespace
-
-void checkUpdates(const VerifierContext &context, Findings &findings) {
-  Updates updates(context, findings.problems);
-  forEachStep(context.plan,
-              [&](int p, int s, const plan::Step &) { updates.visit(p, s); });
-  updates.checkCoverage();
 }
 
 } // namespace zerograph::verify

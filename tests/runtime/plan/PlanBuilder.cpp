@@ -109,12 +109,29 @@ uint32_t PlanBuilder::slice(const std::string &name,
   slice.set_offset(arena.bytes());
   slice.set_bytes(bytes);
   slice.set_carried(carried);
-  slice.set_unit(unit);
-  slice.set_segment(-1);
+  if (unit >= 0 && !carried) {
+    hold(unit, slice);
+  }
   uint64_t unit_bytes = std::max<uint64_t>(64, arena.alignment());
   arena.set_bytes((arena.bytes() + bytes + unit_bytes - 1) / unit_bytes *
                   unit_bytes);
   return plan.slices_size() - 1;
+}
+
+/// States what a buffer of a unit holds, by its class or, if it is "a/exp_avg
+/// read", by its name; of each rank its shard, where it has no room for more.
+void PlanBuilder::hold(int unit, plan::Slice &slice) const {
+  plan::UnitElements &held = *slice.mutable_holds();
+  std::string name = slice.name().substr(slice.name().find('/') + 1);
+  plan::SliceClass of = slice.slice_class();
+  held.set_unit(uint32_t(unit));
+  held.set_role(of == plan::OPTIMIZER ? name.substr(0, name.find(' '))
+                : of == plan::GRAD || of == plan::GRAD_SHARD ? "grad"
+                                                             : "param");
+  held.set_elements(slice.bytes() / 4);
+  if (held.elements() < plan.units(unit).elements()) {
+    held.add_axes(0);
+  }
 }
 
 int PlanBuilder::unit(const std::string &name, uint64_t elements, bool sharded,

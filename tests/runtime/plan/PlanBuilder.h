@@ -84,6 +84,7 @@ private:
     return *plan.mutable_programs(plan.programs_size() - 1);
   }
   void addArena(plan::Space space, uint32_t device = 0);
+  void hold(int unit, plan::Slice &slice) const;
   uint32_t collectives = 0;
 };
 

@@ -11,8 +11,6 @@ uint32_t addNumber(plan::Plan &plan, const char *name) {
   slice->set_name(name);
   slice->set_slice_class(plan::SCALAR);
   slice->set_carried(true);
-  slice->set_unit(-1);
-  slice->set_segment(-1);
   slice->set_bytes(8);
   slice->set_offset(plan.arenas(0).bytes());
   plan.mutable_arenas(0)->set_bytes(slice->offset() + 64);

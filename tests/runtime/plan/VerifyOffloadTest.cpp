@@ -19,15 +19,14 @@ TEST(VerifyOffload, WhatCrossesIsWhatItIsSaidToBe) {
   plan::Plan plan = testing::offloadingPlan();
   ASSERT_TRUE(verifyPlan(plan).ok()) << verifyPlan(plan);
   slice(plan, "a/offloaded")->set_slice_class(plan::PARAM_SHARD);
-  expectFault(plan, "wrong unit: ", "copies gradients [");
-  expectFault(plan, "wrong unit: ", "which is said to hold param_shard");
+  expectFault(plan, "wrong copy: ", "param_shard that holds gradients [");
 }
 
 TEST(VerifyOffload, AnotherRanksGradients) {
   // All ranks offload the first rank's part.
   plan::Plan plan = testing::offloadingPlan();
   step(plan, kGradients)->mutable_accesses(0)->clear_strides();
-  expectFault(plan, "wrong unit: ", "update");
+  expectFault(plan, "wrong copy: ", "copies gradients [0, + 256)");
 }
 
 TEST(VerifyOffload, AnotherRanksParameters) {
@@ -61,7 +60,7 @@ TEST(VerifyOffload, AMomentInPlaceOfParameters) {
   step(plan, kParameters)
       ->mutable_accesses(0)
       ->set_slice(testing::sliceNamed(plan, "a/exp_avg"));
-  expectFault(plan, "wrong copy: ", "expected their values");
+  expectFault(plan, "wrong copy: ", "expected the values of the same elements");
 }
 
 TEST(VerifyOffload, EachSideReachesItsOwnMemory) {
@@ -98,7 +97,7 @@ TEST(VerifyFile, WhatIsReadIsWhatItIsSaidToBe) {
   plan::Plan plan = testing::filePlan();
   ASSERT_TRUE(verifyPlan(plan).ok()) << verifyPlan(plan);
   slice(plan, "a/master read")->set_slice_class(plan::GRAD_SHARD);
-  expectFault(plan, "wrong unit: ", "copies masters [");
+  expectFault(plan, "wrong copy: ", "grad_shard that holds masters [");
 }
 
 TEST(VerifyFile, AStateThatIsWrittenOverAnother) {
@@ -106,13 +105,13 @@ TEST(VerifyFile, AStateThatIsWrittenOverAnother) {
   step(plan, kWriteMaster)
       ->mutable_accesses(0)
       ->set_slice(testing::sliceNamed(plan, "a/exp_avg read"));
-  expectFault(plan, "wrong copy: ", "expected what was read from there");
+  expectFault(plan, "wrong copy: ", "optimizer that holds masters [");
   // Or that is read for another.
   plan = testing::filePlan();
   step(plan, kReadMaster)
       ->mutable_accesses(0)
       ->set_slice(testing::sliceNamed(plan, "a/exp_avg"));
-  expectFault(plan, "wrong copy: ", "copy a/master read");
+  expectFault(plan, "wrong copy: ", "copies \"exp_avg\" [");
 }
 
 TEST(VerifyFile, AStateOfTheStepBefore) {
@@ -171,7 +170,7 @@ TEST(VerifyFile, ParametersThatAreSomethingElse) {
   step(plan, kWritesParameters)
       ->mutable_accesses(0)
       ->set_slice(testing::sliceNamed(plan, "a/offloaded"));
-  expectFault(plan, "wrong copy: ", "or made of the same elements");
+  expectFault(plan, "wrong copy: ", "copies gradients [");
   plan = testing::fileParametersPlan();
   step(plan, kWritesParameters)
       ->mutable_accesses(1)

@@ -213,7 +213,6 @@ TEST(Verify, DumpedGradientsLiveToTheEnd) {
   *late = plan.slices(testing::sliceNamed(plan, "a/shard"));
   late->set_name("late");
   late->set_slice_class(plan::TRANSIENT);
-  late->set_unit(-1);
   fill.add_accesses()->set_slice(plan.slices_size() - 1);
   fill.mutable_accesses(0)->set_bytes(bytes);
   fill.mutable_accesses(0)->set_mode(plan::WRITE);

@@ -153,10 +153,11 @@ TEST(Verify, GathersMoveTheirUnit) {
   gather->mutable_accesses(0)->set_slice(
       testing::sliceNamed(plan, "a/exp_avg"));
   gather->mutable_accesses(0)->clear_strides();
-  expectFault(plan, "wrong unit: ", "expected optimizer state [0, + 512)");
+  expectFault(plan, "wrong unit: ", "expected \"exp_avg\" [0, + 512)");
   plan = testing::stageThreePlan();
   slice(plan, "b/gathered")->set_slice_class(plan::TRANSIENT);
-  expectFault(plan, "wrong unit: ", "which holds nothing of a unit");
+  expectFault(plan,
+              "wrong unit: ", "(b/gathered), transient that holds parameters");
   // Gradients that the rank has instead of its parameters.
   plan = testing::stageThreePlan();
   step(plan, 1)->mutable_accesses(0)->set_slice(
@@ -261,7 +262,7 @@ TEST(Verify, SumsOfGradientsBeginAtZero) {
   plan = testing::accumulatingPlan();
   *plan.mutable_programs(0)->add_steps() = fill;
   step(plan, 5)->add_waits(3);
-  expectFault(plan, "wrong gradients: ", "step 5");
+  expectFault(plan, "lost gradients: ", "step 5");
   plan = testing::accumulatingPlan();
   plan::Step *copy = step(plan, 3, 1);
   copy->clear_fill();
@@ -278,12 +279,14 @@ TEST(Verify, GradientsOfMicroBatchesAreAdded) {
   // Only those of the last micro-batch would be left.
   step(plan, 2)->mutable_accesses(2)->set_mode(plan::WRITE);
   testing::stateFacts(plan);
-  expectFault(plan, "overwritten gradients: ", "a/grad");
+  expectFault(plan, "lost gradients: ", "writes slice 8 (a/grad)");
   // Half of them would be zeros.
   plan = testing::reduceLastPlan();
   step(plan, 2)->mutable_accesses(2)->set_bytes(1024);
   testing::stateFacts(plan);
-  expectFault(plan, "lost gradients: ", "gradients [256, 500) of unit 0 (a)");
+  expectFault(plan, "lost gradients: ",
+              "is from byte 1024 as earlier micro-batches left it, where "
+              "a.weight lies");
   // A sum that no step zeroes goes on to the next step.
   plan = testing::reduceLastPlan();
   removeStep(plan, 4, 1);
@@ -297,7 +300,6 @@ TEST(Verify, ZerosMayBeCopied) {
   zeros->set_name("zeros");
   zeros->set_carried(false);
   zeros->set_slice_class(plan::TRANSIENT);
-  zeros->set_unit(-1);
   zeros->set_offset(plan.arenas(0).bytes());
   plan.mutable_arenas(0)->set_bytes(zeros->offset() + zeros->bytes());
   plan::Step *fill = step(plan, 3, 1);
@@ -310,6 +312,89 @@ TEST(Verify, ZerosMayBeCopied) {
   *plan.mutable_programs(1)->add_steps() = copy;
   testing::stateFacts(plan);
   EXPECT_TRUE(verifyPlan(plan).ok()) << verifyPlan(plan);
+}
+
+/// A buffer in which the gradients of unit 0 may lie.
+uint32_t addGradients(plan::Plan &plan, const char *name) {
+  plan::Slice *slice = plan.add_slices();
+  *slice = plan.slices(int(testing::sliceNamed(plan, "a/grad")));
+  slice->set_name(name);
+  slice->set_carried(false);
+  slice->set_offset(plan.arenas(0).bytes());
+  slice->mutable_holds()->set_role("grad");
+  slice->mutable_holds()->set_elements(slice->bytes() / 4);
+  if (slice->bytes() < 2048) {
+    slice->mutable_holds()->add_axes(0);
+  }
+  plan.mutable_arenas(0)->set_bytes(slice->offset() + slice->bytes());
+  return uint32_t(plan.slices_size()) - 1;
+}
+
+/// Copies all of slice `from` to slice `to`.
+plan::Step copyOf(const plan::Plan &plan, uint32_t from, uint32_t to) {
+  plan::Step copy;
+  copy.set_name("copy");
+  copy.mutable_copy();
+  for (auto [slice, mode] : {std::pair(from, plan::READ), {to, plan::WRITE}}) {
+    plan::Access &access = *copy.add_accesses();
+    access.set_slice(slice);
+    access.set_bytes(plan.slices(int(slice)).bytes());
+    access.set_mode(mode);
+  }
+  return copy;
+}
+
+// A copy of the sum from before a reduction replaces it after.
+TEST(Verify, AnOldSumOfGradientsDoesNotReturn) {
+  plan::Plan plan = testing::accumulatingPlan();
+  uint32_t sum = testing::sliceNamed(plan, "a/grad");
+  uint32_t buffer = addGradients(plan, "buffer");
+  plan::Step reduce = plan.programs(0).steps(3);
+  *step(plan, 3) = copyOf(plan, sum, buffer);
+  step(plan, 4)->set_sequence(0);
+  reduce.set_sequence(1);
+  reduce.add_waits(3);
+  *plan.mutable_programs(0)->add_steps() = reduce;
+  *plan.mutable_programs(0)->add_steps() = copyOf(plan, buffer, sum);
+  step(plan, 6)->add_waits(5);
+  testing::stateFacts(plan);
+  expectFault(plan, "lost gradients: ", "as earlier micro-batches left it");
+  // What it holds is what a step must make of it.
+  plan.mutable_slices(int(buffer))->mutable_holds()->set_begin(256);
+  plan.mutable_slices(int(buffer))->mutable_holds()->clear_axes();
+  expectFault(plan, "wrong copy: ", "grad_shard that holds gradients [256");
+}
+
+// What a kernel adds to an old copy of the sum is not the sum.
+TEST(Verify, AKernelAddsToTheSumItself) {
+  plan::Plan plan = testing::reduceLastPlan();
+  uint32_t sum = testing::sliceNamed(plan, "a/grad");
+  uint32_t buffer = addGradients(plan, "buffer");
+  plan::Step backward = plan.programs(0).steps(2), again = backward;
+  *step(plan, 2) = copyOf(plan, sum, buffer);
+  again.mutable_accesses(2)->set_slice(buffer);
+  again.mutable_accesses(2)->set_mode(plan::READ);
+  *again.add_accesses() = backward.accesses(2);
+  again.mutable_accesses(3)->set_mode(plan::WRITE);
+  again.mutable_launch()->set_kernel(uint32_t(plan.kernels_size()));
+  *plan.add_kernels() = plan.kernels(int(backward.launch().kernel()));
+  plan.mutable_kernels(plan.kernels_size() - 1)->set_symbol("again");
+  *plan.mutable_programs(0)->add_steps() = backward;
+  *plan.mutable_programs(0)->add_steps() = again;
+  testing::stateFacts(plan);
+  expectFault(plan, "lost gradients: ", "from a copy of it");
+  // Each rank adds to another part of its sum.
+  plan = testing::reduceLastPlan();
+  step(plan, 2)->mutable_accesses(2)->set_bytes(1024);
+  step(plan, 2)->mutable_accesses(2)->add_strides(1024);
+  testing::stateFacts(plan);
+  expectFault(plan, "lost gradients: ", "in part");
+  // Nothing keeps it from one micro-batch to the next.
+  plan = testing::reduceLastPlan();
+  plan.mutable_units(0)->mutable_states()->RemoveLast();
+  plan.mutable_slices(int(sum))->set_carried(false);
+  testing::stateFacts(plan);
+  expectFault(plan, "lost gradients: ", "no state keeps");
 }
 
 /// A rank's own values, written into a sum before, do not become common by it.
@@ -329,8 +414,6 @@ TEST(Verify, SumsOntoARanksOwn) {
   plan::Slice *slice = plan.add_slices();
   slice->set_name("own");
   slice->set_slice_class(plan::TRANSIENT);
-  slice->set_unit(-1);
-  slice->set_segment(-1);
   slice->set_bytes(4);
   slice->set_offset(plan.arenas(0).bytes());
   plan.mutable_arenas(0)->set_bytes(slice->offset() + 64);

@@ -299,6 +299,11 @@ module {
 
 // -----
 
+// expected-error @below {{'sched.slice' op 'g' must hold elements of a unit, and be no state}}
+%g = sched.slice "g" grad in device bytes 64 holds <"grad", 0 for 16>
+
+// -----
+
 // expected-error @below {{'sched.slice' op 'w' outlives programs, and is not carried}}
 %w = sched.slice "w" param_shard in device bytes 64 {state = #zero.state<unit = 0, segment = 0, "param", sharded = true>, tensor = tensor<16xf32>}
 

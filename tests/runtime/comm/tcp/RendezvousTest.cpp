@@ -1,9 +1,4 @@
-//===- RendezvousTest.cpp - what rank 0 makes of what ranks say
-//-------------===//
-//
-// With a clock of the test's own.
-//
-//===----------------------------------------------------------------------===//
+//===- RendezvousTest.cpp - what rank 0 makes of what ranks say -----------===//
 
 #include "runtime/comm/tcp/Rendezvous.h"
 

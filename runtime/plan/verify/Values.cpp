@@ -1,0 +1,532 @@
+//===- Values.cpp - what each step makes of what it reads -----------------===//
+//
+// Takes the steps of all programs in issue order, and keeps for every byte its
+// value (steps/Step.h): how ranks differ in it, which micro-batches a sum of
+// gradients has, whether a state is updated. The kind of a step says what it
+// makes. Slices declare of which elements of which unit, in which role; carried
+// ones begin each program as they are declared.
+//
+// What only one rank has must be reduced or gathered before others need it, and
+// what a step reads must be what its kind expects. GradientSums and Updates
+// check what happens to gradients and to states.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/plan/verify/Values.h"
+
+#include "runtime/plan/Describe.h"
+#include "runtime/plan/Traffic.h"
+
+namespace zerograph::verify {
+
+bool fits(absl::string_view role, plan::SliceClass of) {
+  switch (roleOf(role)) {
+  case Role::Param:
+    return of == plan::PARAM_SHARD || of == plan::GATHERED;
+  case Role::Gradient:
+    return of == plan::GRAD || of == plan::GRAD_SHARD || of == plan::GATHERED;
+  case Role::Master:
+  case Role::Optimizer:
+    break;
+  }
+  return of == plan::OPTIMIZER;
+}
+
+namespace {
+
+class Values final : public ValueState {
+public:
+  explicit Values(const VerifierContext &context)
+      : plan(context.plan), mesh(context.mesh), parts_(context.parts),
+        arrivals(context.arrivals), sums(context, of_sums),
+        updates(context, of_updates), contents(plan.slices_size()) {
+    for (const plan::Unit &unit : plan.units()) {
+      for (const plan::State &state : unit.states()) {
+        bool gradients = roleOf(state) == Role::Gradient;
+        if (unit.trainable() && !gradients) {
+          trained.insert(state.slice());
+        }
+        if (mesh.groupSize(state.axes()) > 1) {
+          sharded.insert(state.slice());
+        } else if (!gradients && !unit.local()) {
+          replicated.insert(state.slice());
+        }
+      }
+    }
+    if (plan.has_gradient_norm()) {
+      replicated.insert(plan.gradient_norm());
+    }
+  }
+
+  void run(Findings &findings);
+
+  Value read(const plan::Access &access) override;
+  void write(const plan::Access &access, const Value &value) override;
+  void copy(const plan::Access &from, const plan::Access &to) override;
+  void compute(const plan::Step &step) override;
+  void arrive(const plan::Access &access) override;
+  void expect(const plan::Access &access,
+              const std::optional<UnitPart> &part) override;
+  void reduce(const plan::Access &gradients, const UnitPart &part) override;
+  const UnitParts &parts() const override { return parts_; }
+
+private:
+  void begin(const plan::Program &program);
+  void set(uint32_t slice, const Value &value);
+  void checkStep(const plan::Step &step);
+  void checkLocalWrite(const plan::Access &access);
+  bool checkCopy(const plan::Access &from, const plan::Access &to,
+                 const Value &value);
+  void checkIsCommon();
+  Value valueOf(const plan::Access &access);
+  Value makes(const plan::Step &step, int index, Sharing sharing);
+  Terms termsOf(const plan::Step &step, const UnitPart &made);
+
+  const plan::Step &step() const {
+    return plan.programs(at.program).steps(at.step);
+  }
+  std::string describeIt() const {
+    return describeStep(plan, at.program, at.step);
+  }
+  bool isShard(const plan::Access &access) const {
+    return mesh.strides(access) != Strides{};
+  }
+  bool isWithin(const plan::Access &access, const plan::Access &part) const {
+    return mesh.strides(access) == mesh.strides(part) &&
+           access.offset() >= part.offset() &&
+           access.offset() + access.bytes() <= part.offset() + part.bytes();
+  }
+  /// Returns the bytes from the first to the last that some rank reaches.
+  std::pair<uint64_t, uint64_t> reach(const plan::Access &access) const {
+    return {access.offset(), access.offset() +
+                                 mesh.lastOffset(mesh.strides(access)) +
+                                 access.bytes()};
+  }
+  bool touches(const plan::Access &access, Terms terms) const {
+    bool found = false;
+    visit(access, [&](uint64_t, uint64_t, const Content &content) {
+      found |= content.value.terms == terms;
+    });
+    return found;
+  }
+  template <typename Visit>
+  void visit(const plan::Access &access, Visit visit) const {
+    auto [begin, end] = reach(access);
+    contents[access.slice()].visit(begin, end, visit);
+  }
+
+  const plan::Plan &plan;
+  const Mesh &mesh;
+  const UnitParts &parts_;
+  const std::vector<StagedInput> &arrivals; // by slice
+  Problems problems, of_sums, of_updates, waste;
+  GradientSums sums;
+  Updates updates;
+  Contents contents;
+  std::set<uint32_t> trained;    // states of trained units, gradients aside
+  std::set<uint32_t> sharded;    // states
+  std::set<uint32_t> replicated; // states, gradients aside
+  /// In this program, by slice: gradients that have been reduced.
+  std::map<uint32_t, ByteMap<bool>> closed;
+  StepPlace at; // the step that is looked at, and what it has read
+  const plan::Access *varied = nullptr, *shard = nullptr;
+};
+
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
+void Values::run(Findings &findings) {
+  for (at.program = 0; at.program < plan.programs_size(); ++at.program) {
+    const plan::Program &program = plan.programs(at.program);
+    begin(program);
+    for (at.step = 0; at.step < program.steps_size(); ++at.step) {
+      varied = shard = nullptr;
+      checkStep(step());
+      kindOf(step()).transfer(step(), *this);
+    }
+    sums.end(at.program, contents);
+  }
+  checkIsCommon();
+  sums.finish();
+  updates.finish();
+  for (const Problems *found : {&of_sums, &of_updates, &problems}) {
+    findings.problems.append(*found);
+  }
+  findings.waste.append(waste);
+}
+
+void Values::begin(const plan::Program &program) {
+  closed.clear();
+  for (int i = 0; i < plan.slices_size(); ++i) {
+    if (!plan.slices(i).carried()) {
+      contents[i].clear();
+    }
+    if (sums.isSum(uint32_t(i))) {
+      set(uint32_t(i), sums.begin(program, uint32_t(i)));
+    } else if (sharded.count(uint32_t(i)) != 0) {
+      set(uint32_t(i), {Sharing::Sharded});
+    }
+  }
+  for (const plan::Unit &unit : plan.units()) {
+    if (unit.local() && mesh.world() > 1) {
+      set(unit.states(0).slice(), {Sharing::Varied});
+    }
+  }
+}
+
+void Values::set(uint32_t slice, const Value &value) {
+  contents[slice].assign(0, plan.slices(int(slice)).bytes(), {value});
+}
+
+/// What only its rank has must not be moved between ranks; and a gather in
+/// place brings each rank what the others have changed.
+void Values::checkStep(const plan::Step &step) {
+  if (!isCollective(step)) {
+    return;
+  }
+  for (int i = 0; i < step.accesses_size(); ++i) {
+    const plan::Access &access = step.accesses(i);
+    std::optional<UnitPart> part = parts_.of(access);
+    if (part && plan.units(part->unit).local()) {
+      problems.add("shared statistics: ", describeIt(),
+                   effectOf(step, i).writes ? " writes " : " reads ",
+                   describeSlice(plan, access.slice()), " of unit ",
+                   plan.units(part->unit).name(), ", which is each rank's own");
+    }
+    bool gathersInPlace = step.has_all_gather() && i % 2 == 1 &&
+                          step.accesses(i - 1).slice() == access.slice();
+    bool news = false; // of the others
+    visit(access, [&](uint64_t, uint64_t, const Content &content) {
+      news |= content.value.sharing != Sharing::Replicated;
+    });
+    if (gathersInPlace && mesh.world() > 1 && !news) {
+      waste.add("needless gather: ", describeIt(), " gathers ",
+                describeSlice(plan, access.slice()),
+                ", which is the same on every rank already");
+    }
+  }
+}
+
+void Values::checkIsCommon() {
+  for (uint32_t slice : replicated) {
+    contents[slice].visit(
+        0, plan.slices(int(slice)).bytes(),
+        [&](uint64_t begin, uint64_t, const Content &content) {
+          if (content.value.sharing == Sharing::Sharded) {
+            problems.add("missing gather: each rank has updated its own part "
+                         "of ",
+                         describeSlice(plan, slice), " from byte ", begin,
+                         ", and the other ranks never get it");
+          }
+        });
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Reading and writing
+//===----------------------------------------------------------------------===//
+
+/// Joins the values of all bytes; their sharing, `read` says.
+Value Values::valueOf(const plan::Access &access) {
+  std::optional<Value> joined;
+  auto [reached, end] = reach(access);
+  uint64_t next = reached;
+  auto join = [&](const Value &value) {
+    if (!joined) {
+      joined = value;
+    }
+    joined->terms = zerograph::join(joined->terms, value.terms);
+    joined->updated &= value.updated;
+  };
+  visit(access, [&](uint64_t first, uint64_t last, const Content &content) {
+    if (first > next) {
+      join({});
+    }
+    join(content.value);
+    next = last;
+  });
+  if (next < end) {
+    join({});
+  }
+  return joined.value_or(Value());
+}
+
+Value Values::read(const plan::Access &access) {
+  Value value = valueOf(access);
+  Sharing sharing = isShard(access) ? Sharing::Sharded : Sharing::Replicated;
+  visit(access, [&](uint64_t, uint64_t, const Content &content) {
+    if (content.part == nullptr) {
+      sharing = std::max(sharing, content.value.sharing);
+    } else if (isWithin(access, *content.part)) {
+      sharing = std::max(sharing, Sharing::Sharded);
+    } else if (content.rest >= Sharing::Partial) {
+      sharing = std::max(sharing, content.rest);
+    } else {
+      problems.add("missing gather: ", describeIt(), " reads ",
+                   describeSlice(plan, access.slice()),
+                   ", of which only each rank's own part is up to date");
+    }
+  });
+  value.sharing = mesh.world() > 1 ? sharing : Sharing::Replicated;
+  if (value.sharing >= Sharing::Partial) {
+    varied = &access;
+  } else if (value.sharing == Sharing::Sharded) {
+    shard = &access;
+  }
+  if (varied != nullptr && shard != nullptr && !isCollective(step())) {
+    problems.add("missing gather: ", describeIt(), " computes with ",
+                 describeSlice(plan, shard->slice()),
+                 ", which is one rank's shard, and with this rank's own ",
+                 describeSlice(plan, varied->slice()));
+    shard = nullptr; // once a step
+  }
+  sums.read(at, access, touches(access, Terms::Zero));
+  return value;
+}
+
+void Values::write(const plan::Access &access, const Value &value) {
+  const plan::Slice &slice = plan.slices(int(access.slice()));
+  if (slice.slice_class() == plan::GATHERED && !step().has_all_gather()) {
+    problems.add("wrong gather: ", describeIt(), " writes ",
+                 describeSlice(plan, access.slice()),
+                 ", which is gathered; expected gathers alone to");
+  }
+  std::optional<UnitPart> part = parts_.of(access);
+  if (part && slice.carried() && roleOf(part->role) != Role::Gradient &&
+      updates.mayWrite(at, access, *part) && !isCollective(step())) {
+    updates.write(at, access);
+  }
+  sums.write(at, access, value, touches(access, Terms::All),
+             touches(access, Terms::Zero));
+  Content content{value};
+  if (mesh.world() == 1) {
+    content.value.sharing = Sharing::Replicated;
+  } else if (value.sharing >= Sharing::Partial) {
+    checkLocalWrite(access);
+  } else if (isShard(access)) {
+    content.value.sharing = Sharing::Sharded;
+    content.part = &access;
+    visit(access, [&](uint64_t, uint64_t, const Content &before) {
+      content.rest =
+          std::max(content.rest,
+                   before.part != nullptr ? before.rest : before.value.sharing);
+    });
+  } else if (value.sharing == Sharing::Sharded &&
+             replicated.count(access.slice()) != 0) {
+    problems.add("missing gather: ", describeIt(), " writes ",
+                 describeSlice(plan, access.slice()),
+                 ", which every rank has whole, with one rank's shard");
+  }
+  auto [begin, end] = reach(access);
+  if (content.value == Value()) {
+    contents[access.slice()].erase(begin, end);
+  } else {
+    contents[access.slice()].assign(begin, end, content);
+  }
+}
+
+void Values::checkLocalWrite(const plan::Access &access) {
+  if (plan.has_gradient_norm() && access.slice() == plan.gradient_norm()) {
+    problems.add("no agreement: ", describeIt(), " makes ",
+                 describeSlice(plan, access.slice()),
+                 ", the norm of gradients, from values of this rank only; "
+                 "expected what all ranks add up");
+  }
+  if (trained.count(access.slice()) != 0) {
+    problems.add("gradients not reduced: ", describeIt(), " updates ",
+                 describeSlice(plan, access.slice()), " from ",
+                 varied != nullptr ? describeSlice(plan, varied->slice())
+                                   : std::string("a collective"),
+                 ", which holds this rank's own values only");
+  }
+  auto done = closed.find(access.slice());
+  auto [begin, end] = reach(access);
+  if (done != closed.end() && done->second.touches(begin, end)) {
+    problems.add("late gradients: ", describeIt(), " writes ",
+                 describeSlice(plan, access.slice()),
+                 ", whose gradients have been reduced already");
+  }
+}
+
+void Values::arrive(const plan::Access &access) {
+  const StagedInput &arrival = arrivals[access.slice()];
+  write(access, {arrival.isRanksOwn() ? Sharing::Varied
+                 : arrival.isPlace()  ? Sharing::Sharded
+                                      : Sharing::Replicated});
+}
+
+//===----------------------------------------------------------------------===//
+// What steps make
+//===----------------------------------------------------------------------===//
+
+void Values::expect(const plan::Access &access,
+                    const std::optional<UnitPart> &part) {
+  std::optional<UnitPart> found = parts_.of(access);
+  plan::SliceClass of = plan.slices(int(access.slice())).slice_class();
+  if (found != part || (found && !fits(found->role, of))) {
+    problems.add(
+        "wrong unit: ", describeIt(), " takes ",
+        describeSlice(plan, access.slice()), ", ", nameOf(of), " that holds ",
+        found ? describe(plan, *found) : "nothing of a unit", "; expected ",
+        part ? describe(plan, *part) : "a buffer of none");
+  }
+}
+
+void Values::reduce(const plan::Access &gradients, const UnitPart &part) {
+  auto [begin, end] = reach(gradients);
+  closed[gradients.slice()].assign(begin, end, true);
+  const plan::Unit &unit = plan.units(part.unit);
+  if (!unit.trainable()) {
+    waste.add("needless reduction: ", describeIt(),
+              " reduces gradients of unit ", part.unit, " (", unit.name(),
+              "), which is frozen");
+  }
+  sums.reduce(at, part);
+}
+
+void Values::compute(const plan::Step &step) {
+  Sharing sharing = Sharing::Replicated;
+  std::optional<UnitPart> updated;
+  for (int i = 0; i < step.accesses_size(); ++i) {
+    const plan::Access &access = step.accesses(i);
+    Effect effect = effectOf(step, i);
+    if (effect.reads) {
+      sharing = std::max(sharing, read(access).sharing);
+    }
+    std::optional<UnitPart> part =
+        effect.writes ? parts_.of(access) : std::nullopt;
+    bool gradients = part && roleOf(part->role) == Role::Gradient;
+    if (part && !gradients && !updated && !plan.units(part->unit).local()) {
+      updated = part;
+    }
+  }
+  std::vector<Value> made(step.accesses_size());
+  for (int i = 0; i < step.accesses_size(); ++i) {
+    if (effectOf(step, i).writes) {
+      made[i] = makes(step, i, sharing);
+    }
+  }
+  for (int i = 0; i < step.accesses_size(); ++i) {
+    if (effectOf(step, i).writes) {
+      write(step.accesses(i), made[i]);
+    }
+  }
+  if (updated) {
+    updates.compute(at, step, *updated);
+  }
+}
+
+/// Returns what a step makes of access `index`, if ranks differ in what it
+/// reads as `sharing` says. It makes gradients by a write of gradients alone.
+Value Values::makes(const plan::Step &step, int index, Sharing sharing) {
+  std::optional<UnitPart> part = parts_.of(step.accesses(index));
+  if (!part || roleOf(part->role) != Role::Gradient) {
+    return {sharing == Sharing::Partial ? Sharing::Varied : sharing,
+            Terms::Unknown, part.has_value()};
+  }
+  return {sharing == Sharing::Varied ? Sharing::Partial : sharing,
+          termsOf(step, *part)};
+}
+
+/// Returns the terms of gradients that the step makes: its own, and those of
+/// the same gradients that it reads.
+Terms Values::termsOf(const plan::Step &step, const UnitPart &made) {
+  std::optional<Terms> sum;
+  bool adds = false;
+  for (int i = 0; i < step.accesses_size(); ++i) {
+    const plan::Access &access = step.accesses(i);
+    if (!effectOf(step, i).reads) {
+      continue;
+    }
+    std::optional<UnitPart> part = parts_.of(access);
+    Terms terms = Terms::Unknown;
+    if (part && part->contains(made)) {
+      plan::Access same = access;
+      uint64_t bytes = access.bytes() / part->elements;
+      same.set_offset(access.offset() + (made.begin - part->begin) * bytes);
+      same.set_bytes(made.elements * bytes);
+      terms = valueOf(same).terms;
+    }
+    if (terms == Terms::Earlier || terms == Terms::All) {
+      sum = sum ? zerograph::join(*sum, terms) : terms;
+    } else {
+      adds = true;
+    }
+  }
+  return !sum ? Terms::This : adds ? Terms::All : *sum;
+}
+
+void Values::copy(const plan::Access &from, const plan::Access &to) {
+  Value value = read(from);
+  std::optional<UnitPart> part = parts_.of(to);
+  if (checkCopy(from, to, value) && part &&
+      roleOf(part->role) == Role::Gradient && value.terms == Terms::Unknown) {
+    value.terms = Terms::This; // a gradient that was made for something else
+    value.sharing =
+        value.sharing == Sharing::Varied ? Sharing::Partial : value.sharing;
+  }
+  std::vector<std::pair<uint64_t, Content>> pieces;
+  std::vector<uint64_t> ends;
+  if (!isShard(from) && !isShard(to)) {
+    visit(from, [&](uint64_t begin, uint64_t end, const Content &content) {
+      pieces.emplace_back(begin, content);
+      ends.push_back(end);
+    });
+  }
+  updates.copy(from, to);
+  write(to, value);
+  // Bytes keep what is their own.
+  for (size_t i = 0; pieces.size() > 1 && i < pieces.size(); ++i) {
+    auto [begin, content] = pieces[i];
+    content = {{value.sharing, content.value.terms, content.value.updated}};
+    contents[to.slice()].assign(begin - from.offset() + to.offset(),
+                                ends[i] - from.offset() + to.offset(), content);
+  }
+}
+
+/// A buffer that says what it holds of a unit gets just that; the parameters
+/// may be made of their values. A state that is brought back is updated.
+bool Values::checkCopy(const plan::Access &from, const plan::Access &to,
+                       const Value &value) {
+  std::optional<UnitPart> source = parts_.of(from), part = parts_.of(to);
+  if (!part || plan.units(part->unit).local()) {
+    return true;
+  }
+  const plan::Slice &slice = plan.slices(int(to.slice()));
+  bool gradients = roleOf(part->role) == Role::Gradient;
+  bool crosses = transferKindOf(plan, step()).has_value();
+  // One value may be the gradient of several parameters.
+  bool shared = !crosses && (!source || value.terms == Terms::This);
+  bool made = gradients && (shared || value.terms == Terms::Zero);
+  bool values = source && roleOf(part->role) == Role::Param &&
+                roleOf(source->role) == roleOfValues(plan.units(part->unit));
+  bool same = source && source->sameElements(*part) &&
+              (source->role == part->role || values);
+  bool fitting =
+      fits(part->role, slice.slice_class()) &&
+      (!source ||
+       fits(source->role, plan.slices(int(from.slice())).slice_class()));
+  if ((!same && !made) || (crosses && !fitting)) {
+    problems.add(
+        "wrong copy: ", describeIt(), " copies ",
+        source ? describe(plan, *source) : describeSlice(plan, from.slice()),
+        " to ", describeSlice(plan, to.slice()), ", ",
+        nameOf(slice.slice_class()), " that holds ", describe(plan, *part),
+        "; expected the values of the same elements");
+    return false;
+  }
+  if (!gradients && slice.carried() && !value.updated) {
+    problems.add("early copy: ", describeIt(), " copies ",
+                 describe(plan, *source), " before a step updates them");
+  }
+  return true;
+}
+
+} // namespace
+
+void checkValues(const VerifierContext &context, Findings &findings) {
+  Values(context).run(findings);
+}
+
+} // namespace zerograph::verify

@@ -1,0 +1,123 @@
+//===- Values.h - what each step makes of what it reads -------------------===//
+//
+// Private to runtime/plan.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ZEROGRAPH_RUNTIME_PLAN_VERIFY_VALUES_H
+#define ZEROGRAPH_RUNTIME_PLAN_VERIFY_VALUES_H
+
+#include "runtime/plan/ByteMap.h"
+#include "runtime/plan/steps/Step.h"
+#include "runtime/plan/verify/Checks.h"
+
+#include <set>
+#include <vector>
+
+namespace zerograph::verify {
+
+/// The value of some bytes of a slice. If each rank has made its own part of
+/// something that is the same on all, `part` says where that is, and `rest` how
+/// ranks differ in the others.
+struct Content {
+  Value value;
+  const plan::Access *part = nullptr;
+  Sharing rest = Sharing::Replicated;
+};
+
+/// By slice: the bytes whose value is not the default one.
+using Contents = std::vector<ByteMap<Content>>;
+
+/// Returns whether a buffer of this class may hold that for a collective, for
+/// an update, or for the other side of a transfer.
+bool fits(absl::string_view role, plan::SliceClass of);
+
+/// A step, by the numbers of its program and its own.
+struct StepPlace {
+  int program = 0, step = 0;
+};
+
+/// Checks the sums of gradients over the micro-batches of a step, which are
+/// carried from one program to the next: each micro-batch adds to all of them,
+/// by a reduction or, where they are whole and the rank's own, by any step; a
+/// sum is zeroed once, after its last use. And each segment is reduced once.
+class GradientSums {
+public:
+  GradientSums(const VerifierContext &context, Problems &problems);
+
+  bool isSum(uint32_t slice) const { return sums[slice].unit >= 0; }
+  /// Returns the value of a sum when a program begins.
+  Value begin(const plan::Program &program, uint32_t slice) const;
+
+  /// `zeroed`: some of what the step reads was zeroed before.
+  void read(StepPlace at, const plan::Access &access, bool zeroed);
+  /// `added`, `zeroed`: to some of the bytes this micro-batch was added before,
+  /// or they were zeroed.
+  void write(StepPlace at, const plan::Access &access, const Value &value,
+             bool added, bool zeroed);
+  void reduce(StepPlace at, const UnitPart &part);
+  /// Checks what a program leaves in the sums.
+  void end(int program, const Contents &contents);
+  /// Checks, after all programs, that everything is reduced.
+  void finish();
+
+private:
+  struct Sum {
+    int unit = -1; // none: no sum
+    uint64_t element_bytes = 0;
+    bool whole = false; // on each rank, which adds to it by any step
+    uint64_t begin = 0; // its first element in the unit
+  };
+
+  std::string describe(uint32_t slice) const;
+  void checkAdded(int program, uint32_t slice, const ByteMap<Content> &bytes);
+  void checkZeroed(int program, uint32_t slice, const ByteMap<Content> &bytes);
+
+  const plan::Plan &plan;
+  const Mesh &mesh;
+  Problems &problems;
+  std::vector<Sum> sums; // by slice
+  bool split = false;    // the step, into micro-batches that add to all of them
+  std::vector<ByteMap<bool>> kept;         // elements with a sum, by unit
+  std::vector<ByteMap<StepPlace>> reduced; // elements, by unit
+};
+
+/// Checks that each byte of a parameter or optimizer state of a trained unit is
+/// written once a step, when all micro-batches are done, from gradients and
+/// states of the same elements; that frozen parameters never are, but those
+/// that are each rank's own, as running statistics, by every micro-batch, once;
+/// and that an update reads the scalars of its parameters' group.
+class Updates {
+public:
+  Updates(const VerifierContext &context, Problems &problems);
+
+  /// The step computes what it writes there, or copies it.
+  void write(StepPlace at, const plan::Access &access);
+  /// Returns whether the program may write them. Reports it if not.
+  bool mayWrite(StepPlace at, const plan::Access &access, const UnitPart &part);
+  /// The step makes new states of these elements.
+  void compute(StepPlace at, const plan::Step &step, const UnitPart &made);
+  /// What holds a scalar is copied.
+  void copy(const plan::Access &from, const plan::Access &to);
+  /// Checks, after all programs, that everything is updated.
+  void finish();
+
+private:
+  using Written = ByteMap<StepPlace>;
+
+  bool checkWhole(int unit, const plan::State &state);
+  void checkLocal(int unit);
+  void checkGroup(StepPlace at, const plan::Step &step, const plan::Unit &unit);
+
+  const plan::Plan &plan;
+  const Mesh &mesh;
+  const UnitParts &parts;
+  Problems &problems;
+  std::vector<const plan::Scalar *> scalars; // by slice that holds one, or null
+  std::vector<Written> written;              // by slice
+  std::vector<ByteMap<bool>> gradients;      // elements that are read, by unit
+};
+
+} // namespace zerograph::verify
+
+#endif // ZEROGRAPH_RUNTIME_PLAN_VERIFY_VALUES_H
