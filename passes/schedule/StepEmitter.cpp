@@ -63,10 +63,10 @@ void StepEmitter::transfer(Op op) {
   Place from = storage.place(op.getOperand());
   if (slices.space(from.slice) == Space::host) {
     Held held = slices.held(from.slice);
-    Place pinned = slices.create(
-        label, location,
-        held ? slices.sliceClass(from.slice) : SliceClass::transient, bytes,
-        held, Space::pinned);
+    Place pinned = slices.create(label, location,
+                                 held ? slices.sliceClass(from.slice)
+                                      : SliceClass::transient,
+                                 bytes, held, Space::pinned);
     copy(from, pinned, bytes, label);
     from = pinned;
   }

@@ -56,10 +56,11 @@ UnitParts::UnitParts(const plan::Plan &plan)
   }
   for (int unit = 0; unit < plan.units_size(); ++unit) {
     for (const plan::State &state : plan.units(unit).states()) {
-      hold(int(state.slice()),
-           state.segment() < 0
-               ? UnitPart{unit, state.role(), 0, plan.units(unit).elements(), {}}
-               : shardOf(unit, state.segment(), state.role(), state.axes()));
+      hold(
+          int(state.slice()),
+          state.segment() < 0
+              ? UnitPart{unit, state.role(), 0, plan.units(unit).elements(), {}}
+              : shardOf(unit, state.segment(), state.role(), state.axes()));
     }
   }
 }

@@ -32,8 +32,9 @@ inline Role roleOf(const plan::State &state) { return roleOf(state.role()); }
 /// master, if it has one.
 Role roleOfValues(const plan::Unit &unit);
 
-/// Elements [begin + offset of the rank, + elements) of a unit's flat buffer, in
-/// a role of which the plan has the name. No elements: bytes that cut one in two.
+/// Elements [begin + offset of the rank, + elements) of a unit's flat buffer,
+/// in a role of which the plan has the name. No elements: bytes that cut one in
+/// two.
 struct UnitPart {
   int unit = -1;
   absl::string_view role;

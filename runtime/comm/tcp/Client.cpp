@@ -252,8 +252,8 @@ bool Client::ends(Clock::time_point now) {
   if (!told_to_end) {
     told_to_end = now;
   }
-  // The coordinator closes once it has read the last word: closing now could destroy
-  // that on its way.
+  // The coordinator closes once it has read the last word: closing now could
+  // destroy that on its way.
   return closed || now - *told_to_end > kLeaving;
 }
 

@@ -62,7 +62,7 @@ private:
   // The next ones are the thread's alone.
   Connection connection;
   std::vector<Frame> frames;
-  bool closed = false;        // by the coordinator
+  bool closed = false;                // by the coordinator
   std::string coordinator = "rank 0"; // with its process
   Clock::time_point last_beat, heard, last_look;
   std::optional<Clock::time_point> told_to_end;

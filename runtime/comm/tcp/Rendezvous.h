@@ -1,8 +1,8 @@
 //===- Rendezvous.h - what rank 0 knows of all ranks ----------------------===//
 //
 // The whole protocol on rank 0's side, without sockets or a clock of its own:
-// who is there, what each waits for, who is late. The coordinator's thread gives it
-// what arrives and sends what it leaves.
+// who is there, what each waits for, who is late. The coordinator's thread
+// gives it what arrives and sends what it leaves.
 //
 //===----------------------------------------------------------------------===//
 

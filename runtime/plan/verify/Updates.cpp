@@ -8,8 +8,7 @@ namespace zerograph::verify {
 
 Updates::Updates(const VerifierContext &context, Problems &problems)
     : plan(context.plan), mesh(context.mesh), parts(context.parts),
-      problems(problems), written(plan.slices_size()),
-      gradients(plan.units_size()) {
+      problems(problems), written(plan.slices_size()), used(plan.units_size()) {
   for (const StagedInput &arrival : context.arrivals) {
     scalars.push_back(arrival.scalar);
   }
@@ -76,10 +75,7 @@ void Updates::compute(StepPlace at, const plan::Step &step,
                    "; expected the same elements");
     } else if (roleOf(part->role) == Role::Gradient &&
                effectOf(step, i).reads) {
-      mesh.visitRanks(part->begin, part->elements, part->strides,
-                      [&](uint64_t begin, uint64_t end) {
-                        gradients[part->unit].assign(begin, end, true);
-                      });
+      useFor(step, *part);
     }
   }
   checkGroup(at, step, plan.units(made.unit));
@@ -104,6 +100,33 @@ void Updates::copy(const plan::Access &from, const plan::Access &to) {
   if (scalars[from.slice()] != nullptr) {
     scalars[to.slice()] = scalars[from.slice()];
   }
+  if (plan.slices(int(to.slice())).carried()) {
+    for (const UnitPart &part : pending[from.slice()]) {
+      use(part);
+    }
+  }
+}
+
+/// The step makes what it writes of these gradients.
+void Updates::useFor(const plan::Step &step, const UnitPart &gradients) {
+  for (int i = 0; i < step.accesses_size(); ++i) {
+    uint32_t slice = step.accesses(i).slice();
+    if (!effectOf(step, i).writes) {
+      continue;
+    }
+    if (plan.slices(int(slice)).carried()) {
+      use(gradients);
+    } else {
+      pending[slice].push_back(gradients);
+    }
+  }
+}
+
+void Updates::use(const UnitPart &gradients) {
+  mesh.visitRanks(gradients.begin, gradients.elements, gradients.strides,
+                  [&](uint64_t begin, uint64_t end) {
+                    used[gradients.unit].assign(begin, end, true);
+                  });
 }
 
 void Updates::finish() {
@@ -116,7 +139,7 @@ void Updates::finish() {
     for (const plan::State &state : of.states()) {
       all = all && (roleOf(state) == Role::Gradient || checkWhole(unit, state));
     }
-    auto gap = gradients[unit].firstGap(0, of.elements());
+    auto gap = used[unit].firstGap(0, of.elements());
     if (all && gap) {
       problems.add("unused gradients: unit ", unit, " (", of.name(),
                    ") is updated and no step that does so reads its "

@@ -11,6 +11,7 @@
 #include "runtime/plan/steps/Step.h"
 #include "runtime/plan/verify/Checks.h"
 
+#include <map>
 #include <set>
 #include <vector>
 
@@ -97,7 +98,7 @@ public:
   bool mayWrite(StepPlace at, const plan::Access &access, const UnitPart &part);
   /// The step makes new states of these elements.
   void compute(StepPlace at, const plan::Step &step, const UnitPart &made);
-  /// What holds a scalar is copied.
+  /// Bytes are copied, which may hold a scalar or new states.
   void copy(const plan::Access &from, const plan::Access &to);
   /// Checks, after all programs, that everything is updated.
   void finish();
@@ -105,6 +106,8 @@ public:
 private:
   using Written = ByteMap<StepPlace>;
 
+  void use(const UnitPart &gradients);
+  void useFor(const plan::Step &step, const UnitPart &gradients);
   bool checkWhole(int unit, const plan::State &state);
   void checkLocal(int unit);
   void checkGroup(StepPlace at, const plan::Step &step, const plan::Unit &unit);
@@ -115,7 +118,10 @@ private:
   Problems &problems;
   std::vector<const plan::Scalar *> scalars; // by slice that holds one, or null
   std::vector<Written> written;              // by slice
-  std::vector<ByteMap<bool>> gradients;      // elements that are read, by unit
+  /// Gradients of which a buffer's new states are made, by slice; they are used
+  /// once these are copied to where they are kept.
+  std::map<uint32_t, std::vector<UnitPart>> pending;
+  std::vector<ByteMap<bool>> used; // gradients, by unit
 };
 
 } // namespace zerograph::verify

@@ -222,6 +222,36 @@ TEST(Verify, UpdatesUseTheirOwnGradients) {
   expectFault(plan, "unused gradients: ", "unit 0 (a)");
 }
 
+// What is made of gradients has to reach what is kept.
+TEST(Verify, NewStatesAreKept) {
+  plan::Plan plan = testing::stageThreePlan();
+  uint32_t moment = testing::sliceNamed(plan, "a/exp_avg");
+  auto buffer = uint32_t(plan.slices_size());
+  plan::Slice *slice = plan.add_slices();
+  *slice = plan.slices(int(moment));
+  slice->set_name("thrown away");
+  slice->set_carried(false);
+  slice->set_offset(plan.arenas(0).bytes());
+  slice->mutable_holds()->set_role("exp_avg");
+  slice->mutable_holds()->set_elements(256);
+  slice->mutable_holds()->add_axes(0);
+  plan.mutable_arenas(0)->set_bytes(slice->offset() + slice->bytes());
+  plan::Step *update = step(plan, 12);
+  plan::Step wasted = *update;
+  update->mutable_accesses()->DeleteSubrange(0, 1);
+  wasted.mutable_accesses()->DeleteSubrange(1, 3);
+  plan::Access &made = *wasted.add_accesses();
+  made.set_slice(buffer);
+  made.set_bytes(1024);
+  made.set_mode(plan::WRITE);
+  wasted.mutable_launch()->set_kernel(uint32_t(plan.kernels_size()));
+  *plan.add_kernels() = plan.kernels(int(update->launch().kernel()));
+  plan.mutable_kernels(plan.kernels_size() - 1)->set_symbol("wasted");
+  *plan.mutable_programs(0)->add_steps() = wasted;
+  testing::stateFacts(plan);
+  expectFault(plan, "unused gradients: ", "unit 0 (a)");
+}
+
 TEST(Verify, DoubledUpdate) {
   plan::Plan plan = testing::stageThreePlan();
   plan::Step again = plan.programs(0).steps(12);
