@@ -140,13 +140,13 @@ void GradientSums::finish() {
   }
 }
 
-void GradientSums::end(int program, const Contents &contents) {
+void GradientSums::end(int program, const ValueMap &values) {
   plan::ProgramKind kind = plan.programs(program).kind();
   for (uint32_t slice = 0; slice < sums.size(); ++slice) {
     if (isSum(slice) && kind == plan::MICRO) {
-      checkAdded(program, slice, contents[slice]);
+      checkAdded(program, slice, values.of(slice));
     } else if (isSum(slice) && kind != plan::EVALUATE) {
-      checkZeroed(program, slice, contents[slice]);
+      checkZeroed(program, slice, values.of(slice));
     }
   }
 }

@@ -17,6 +17,8 @@
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/Traffic.h"
 
+#include <tuple>
+
 namespace zerograph::verify {
 
 bool fits(absl::string_view role, plan::SliceClass of) {
@@ -39,7 +41,7 @@ public:
   explicit Values(const VerifierContext &context)
       : plan(context.plan), mesh(context.mesh), parts_(context.parts),
         arrivals(context.arrivals), sums(context, of_sums),
-        updates(context, of_updates), contents(plan.slices_size()) {
+        updates(context, of_updates), values(plan, mesh) {
     for (const plan::Unit &unit : plan.units()) {
       for (const plan::State &state : unit.states()) {
         bool gradients = roleOf(state) == Role::Gradient;
@@ -72,13 +74,11 @@ public:
 
 private:
   void begin(const plan::Program &program);
-  void set(uint32_t slice, const Value &value);
   void checkStep(const plan::Step &step);
   void checkLocalWrite(const plan::Access &access);
   bool checkCopy(const plan::Access &from, const plan::Access &to,
                  const Value &value);
   void checkIsCommon();
-  Value valueOf(const plan::Access &access);
   Value makes(const plan::Step &step, int index, Sharing sharing);
   Terms termsOf(const plan::Step &step, const UnitPart &made);
 
@@ -88,33 +88,11 @@ private:
   std::string describeIt() const {
     return describeStep(plan, at.program, at.step);
   }
-  bool isShard(const plan::Access &access) const {
-    return mesh.strides(access) != Strides{};
-  }
   bool isWithin(const plan::Access &access, const plan::Access &part) const {
     return mesh.strides(access) == mesh.strides(part) &&
            access.offset() >= part.offset() &&
            access.offset() + access.bytes() <= part.offset() + part.bytes();
   }
-  /// Returns the bytes from the first to the last that some rank reaches.
-  std::pair<uint64_t, uint64_t> reach(const plan::Access &access) const {
-    return {access.offset(), access.offset() +
-                                 mesh.lastOffset(mesh.strides(access)) +
-                                 access.bytes()};
-  }
-  bool touches(const plan::Access &access, Terms terms) const {
-    bool found = false;
-    visit(access, [&](uint64_t, uint64_t, const Content &content) {
-      found |= content.value.terms == terms;
-    });
-    return found;
-  }
-  template <typename Visit>
-  void visit(const plan::Access &access, Visit visit) const {
-    auto [begin, end] = reach(access);
-    contents[access.slice()].visit(begin, end, visit);
-  }
-
   const plan::Plan &plan;
   const Mesh &mesh;
   const UnitParts &parts_;
@@ -122,7 +100,7 @@ private:
   Problems problems, of_sums, of_updates, waste;
   GradientSums sums;
   Updates updates;
-  Contents contents;
+  ValueMap values;
   std::set<uint32_t> trained;    // states of trained units, gradients aside
   std::set<uint32_t> sharded;    // states
   std::set<uint32_t> replicated; // states, gradients aside
@@ -145,7 +123,7 @@ void Values::run(Findings &findings) {
       checkStep(step());
       kindOf(step()).transfer(step(), *this);
     }
-    sums.end(at.program, contents);
+    sums.end(at.program, values);
   }
   checkIsCommon();
   sums.finish();
@@ -160,23 +138,19 @@ void Values::begin(const plan::Program &program) {
   closed.clear();
   for (int i = 0; i < plan.slices_size(); ++i) {
     if (!plan.slices(i).carried()) {
-      contents[i].clear();
+      values.clear(uint32_t(i));
     }
     if (sums.isSum(uint32_t(i))) {
-      set(uint32_t(i), sums.begin(program, uint32_t(i)));
+      values.set(uint32_t(i), sums.begin(program, uint32_t(i)));
     } else if (sharded.count(uint32_t(i)) != 0) {
-      set(uint32_t(i), {Sharing::Sharded});
+      values.set(uint32_t(i), {Sharing::Sharded});
     }
   }
   for (const plan::Unit &unit : plan.units()) {
     if (unit.local() && mesh.world() > 1) {
-      set(unit.states(0).slice(), {Sharing::Varied});
+      values.set(unit.states(0).slice(), {Sharing::Varied});
     }
   }
-}
-
-void Values::set(uint32_t slice, const Value &value) {
-  contents[slice].assign(0, plan.slices(int(slice)).bytes(), {value});
 }
 
 /// What only its rank has must not be moved between ranks; and a gather in
@@ -197,7 +171,7 @@ void Values::checkStep(const plan::Step &step) {
     bool gathersInPlace = step.has_all_gather() && i % 2 == 1 &&
                           step.accesses(i - 1).slice() == access.slice();
     bool news = false; // of the others
-    visit(access, [&](uint64_t, uint64_t, const Content &content) {
+    values.visit(access, [&](uint64_t, uint64_t, const Content &content) {
       news |= content.value.sharing != Sharing::Replicated;
     });
     if (gathersInPlace && mesh.world() > 1 && !news) {
@@ -210,7 +184,7 @@ void Values::checkStep(const plan::Step &step) {
 
 void Values::checkIsCommon() {
   for (uint32_t slice : replicated) {
-    contents[slice].visit(
+    values.of(slice).visit(
         0, plan.slices(int(slice)).bytes(),
         [&](uint64_t begin, uint64_t, const Content &content) {
           if (content.value.sharing == Sharing::Sharded) {
@@ -227,35 +201,11 @@ void Values::checkIsCommon() {
 // Reading and writing
 //===----------------------------------------------------------------------===//
 
-/// Joins the values of all bytes; their sharing, `read` says.
-Value Values::valueOf(const plan::Access &access) {
-  std::optional<Value> joined;
-  auto [reached, end] = reach(access);
-  uint64_t next = reached;
-  auto join = [&](const Value &value) {
-    if (!joined) {
-      joined = value;
-    }
-    joined->terms = zerograph::join(joined->terms, value.terms);
-    joined->updated &= value.updated;
-  };
-  visit(access, [&](uint64_t first, uint64_t last, const Content &content) {
-    if (first > next) {
-      join({});
-    }
-    join(content.value);
-    next = last;
-  });
-  if (next < end) {
-    join({});
-  }
-  return joined.value_or(Value());
-}
-
 Value Values::read(const plan::Access &access) {
-  Value value = valueOf(access);
-  Sharing sharing = isShard(access) ? Sharing::Sharded : Sharing::Replicated;
-  visit(access, [&](uint64_t, uint64_t, const Content &content) {
+  Value value = values.valueOf(access);
+  Sharing sharing =
+      values.isShard(access) ? Sharing::Sharded : Sharing::Replicated;
+  values.visit(access, [&](uint64_t, uint64_t, const Content &content) {
     if (content.part == nullptr) {
       sharing = std::max(sharing, content.value.sharing);
     } else if (isWithin(access, *content.part)) {
@@ -281,7 +231,7 @@ Value Values::read(const plan::Access &access) {
                  describeSlice(plan, varied->slice()));
     shard = nullptr; // once a step
   }
-  sums.read(at, access, touches(access, Terms::Zero));
+  sums.read(at, access, values.touches(access, Terms::Zero));
   return value;
 }
 
@@ -297,17 +247,17 @@ void Values::write(const plan::Access &access, const Value &value) {
       updates.mayWrite(at, access, *part) && !isCollective(step())) {
     updates.write(at, access);
   }
-  sums.write(at, access, value, touches(access, Terms::All),
-             touches(access, Terms::Zero));
+  sums.write(at, access, value, values.touches(access, Terms::All),
+             values.touches(access, Terms::Zero));
   Content content{value};
   if (mesh.world() == 1) {
     content.value.sharing = Sharing::Replicated;
   } else if (value.sharing >= Sharing::Partial) {
     checkLocalWrite(access);
-  } else if (isShard(access)) {
+  } else if (values.isShard(access)) {
     content.value.sharing = Sharing::Sharded;
     content.part = &access;
-    visit(access, [&](uint64_t, uint64_t, const Content &before) {
+    values.visit(access, [&](uint64_t, uint64_t, const Content &before) {
       content.rest =
           std::max(content.rest,
                    before.part != nullptr ? before.rest : before.value.sharing);
@@ -318,12 +268,7 @@ void Values::write(const plan::Access &access, const Value &value) {
                  describeSlice(plan, access.slice()),
                  ", which every rank has whole, with one rank's shard");
   }
-  auto [begin, end] = reach(access);
-  if (content.value == Value()) {
-    contents[access.slice()].erase(begin, end);
-  } else {
-    contents[access.slice()].assign(begin, end, content);
-  }
+  values.assign(access, content);
 }
 
 void Values::checkLocalWrite(const plan::Access &access) {
@@ -341,7 +286,7 @@ void Values::checkLocalWrite(const plan::Access &access) {
                  ", which holds this rank's own values only");
   }
   auto done = closed.find(access.slice());
-  auto [begin, end] = reach(access);
+  auto [begin, end] = values.reach(access);
   if (done != closed.end() && done->second.touches(begin, end)) {
     problems.add("late gradients: ", describeIt(), " writes ",
                  describeSlice(plan, access.slice()),
@@ -374,7 +319,7 @@ void Values::expect(const plan::Access &access,
 }
 
 void Values::reduce(const plan::Access &gradients, const UnitPart &part) {
-  auto [begin, end] = reach(gradients);
+  auto [begin, end] = values.reach(gradients);
   closed[gradients.slice()].assign(begin, end, true);
   const plan::Unit &unit = plan.units(part.unit);
   if (!unit.trainable()) {
@@ -446,7 +391,7 @@ Terms Values::termsOf(const plan::Step &step, const UnitPart &made) {
       uint64_t bytes = access.bytes() / part->elements;
       same.set_offset(access.offset() + (made.begin - part->begin) * bytes);
       same.set_bytes(made.elements * bytes);
-      terms = valueOf(same).terms;
+      terms = values.valueOf(same).terms;
     }
     if (terms == Terms::Earlier || terms == Terms::All) {
       sum = sum ? zerograph::join(*sum, terms) : terms;
@@ -466,22 +411,22 @@ void Values::copy(const plan::Access &from, const plan::Access &to) {
     value.sharing =
         value.sharing == Sharing::Varied ? Sharing::Partial : value.sharing;
   }
-  std::vector<std::pair<uint64_t, Content>> pieces;
-  std::vector<uint64_t> ends;
-  if (!isShard(from) && !isShard(to)) {
-    visit(from, [&](uint64_t begin, uint64_t end, const Content &content) {
-      pieces.emplace_back(begin, content);
-      ends.push_back(end);
-    });
+  // Bytes keep what is their own.
+  std::vector<std::tuple<uint64_t, uint64_t, Value>> pieces;
+  if (!values.isShard(from) && !values.isShard(to)) {
+    values.visit(from,
+                 [&](uint64_t begin, uint64_t end, const Content &content) {
+                   pieces.emplace_back(begin - from.offset(),
+                                       end - from.offset(), content.value);
+                 });
   }
   updates.copy(from, to);
   write(to, value);
-  // Bytes keep what is their own.
-  for (size_t i = 0; pieces.size() > 1 && i < pieces.size(); ++i) {
-    auto [begin, content] = pieces[i];
-    content = {{value.sharing, content.value.terms, content.value.updated}};
-    contents[to.slice()].assign(begin - from.offset() + to.offset(),
-                                ends[i] - from.offset() + to.offset(), content);
+  for (auto [begin, end, own] : pieces) {
+    if (pieces.size() > 1) {
+      own.sharing = value.sharing;
+      values.assign(to.slice(), to.offset() + begin, to.offset() + end, {own});
+    }
   }
 }
 

@@ -7,27 +7,14 @@
 #ifndef ZEROGRAPH_RUNTIME_PLAN_VERIFY_VALUES_H
 #define ZEROGRAPH_RUNTIME_PLAN_VERIFY_VALUES_H
 
-#include "runtime/plan/ByteMap.h"
-#include "runtime/plan/steps/Step.h"
 #include "runtime/plan/verify/Checks.h"
+#include "runtime/plan/verify/ValueMap.h"
 
 #include <map>
 #include <set>
 #include <vector>
 
 namespace zerograph::verify {
-
-/// The value of some bytes of a slice. If each rank has made its own part of
-/// something that is the same on all, `part` says where that is, and `rest` how
-/// ranks differ in the others.
-struct Content {
-  Value value;
-  const plan::Access *part = nullptr;
-  Sharing rest = Sharing::Replicated;
-};
-
-/// By slice: the bytes whose value is not the default one.
-using Contents = std::vector<ByteMap<Content>>;
 
 /// Returns whether a buffer of this class may hold that for a collective, for
 /// an update, or for the other side of a transfer.
@@ -58,7 +45,7 @@ public:
              bool added, bool zeroed);
   void reduce(StepPlace at, const UnitPart &part);
   /// Checks what a program leaves in the sums.
-  void end(int program, const Contents &contents);
+  void end(int program, const ValueMap &values);
   /// Checks, after all programs, that everything is reduced.
   void finish();
 
