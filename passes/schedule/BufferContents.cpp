@@ -82,15 +82,16 @@ struct BufferAssignment::Use {
   Held held = {};
 };
 
-/// `value` holds a segment, or with -1 a whole unit, or of each rank its shard.
+/// Returns a segment, or with -1 a unit, or the rank's shard of either: what
+/// `value` holds by its size.
 Held BufferAssignment::held(Value value, StringRef role, int64_t unit,
                             int64_t segment) const {
   return slices.held(StringAttr::get(value.getContext(), role), unit, segment,
                      bytesOf(value) / elementBytesOf(value));
 }
 
-/// Returns what a value holds that goes into a unit's gradients: a pack places
-/// it there, or it is on its way to where their sum is kept.
+/// Returns the gradients that a value holds, if a pack places it among a unit's
+/// gradients or it is copied to where their sum is kept; else nothing.
 Held BufferAssignment::heldOfGradients(Value value) const {
   for (OpOperand &use : value.getUses()) {
     if (auto pack = dyn_cast<zero::PackOp>(use.getOwner())) {

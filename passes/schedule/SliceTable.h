@@ -23,7 +23,7 @@ struct Place {
   }
 };
 
-/// Elements of a unit that lie in a buffer which is no state.
+/// The elements of a unit that a slice holds.
 struct Held {
   int64_t unit = -1;
   int64_t segment = -1; ///< -1: none or all
@@ -42,12 +42,12 @@ public:
   /// programs. States and outputs are carried from one to the next. The
   /// location is that of what the slice is made for.
   Place named(Attribute meaning, RankedTensorType type, Location location);
-  /// A slice of the program being lowered, for what is at that location. `held`
-  /// says what it holds of a unit.
+  /// Adds a slice of the program being lowered, for the op at that location.
+  /// `held` says which elements of a unit it holds.
   Place create(StringRef label, Location location, SliceClass sliceClass,
                int64_t bytes, const Held &held = {},
                Space space = Space::device);
-  /// Working space of a step that reduces a segment.
+  /// Adds working space for a step that reduces a segment.
   Place createStaging(StringRef label, Location location, int64_t bytes,
                       int64_t unit, int64_t segment);
   /// One where the runtime puts what it gives to a program.
@@ -57,10 +57,10 @@ public:
   SliceClass sliceClass(int slice) const { return records[slice].sliceClass; }
   bool isCarried(int slice) const { return records[slice].carried; }
   int64_t bytes(int slice) const { return records[slice].bytes; }
-  /// Returns what a slice, perhaps a state's, holds of a unit.
+  /// Returns the elements that a slice, perhaps a state's, holds.
   Held held(int slice) const;
-  /// Returns how so many elements of a segment, or with -1 of a unit, are held:
-  /// all of them, or the rank's shard.
+  /// Returns `elements` of a segment, or with -1 of a unit: all of it, or the
+  /// rank's shard if there are fewer.
   Held held(StringAttr role, int64_t unit, int64_t segment,
             int64_t elements) const;
   /// Makes the op on the first call.

@@ -56,11 +56,8 @@ UnitParts::UnitParts(const plan::Plan &plan)
   }
   for (int unit = 0; unit < plan.units_size(); ++unit) {
     for (const plan::State &state : plan.units(unit).states()) {
-      hold(
-          int(state.slice()),
-          state.segment() < 0
-              ? UnitPart{unit, state.role(), 0, plan.units(unit).elements(), {}}
-              : shardOf(unit, state.segment(), state.role(), state.axes()));
+      hold(int(state.slice()),
+           shardOf(unit, state.segment(), state.role(), state.axes()));
     }
   }
 }
@@ -70,6 +67,9 @@ void UnitParts::hold(int slice, const UnitPart &part) {
 }
 
 UnitPart UnitParts::segment(int unit, int i, absl::string_view role) const {
+  if (i < 0) {
+    return {unit, role, 0, plan.units(unit).elements(), {}};
+  }
   const plan::Segment &segment = plan.units(unit).segments(i);
   return {unit, role, segment.offset(), segment.elements(), {}};
 }

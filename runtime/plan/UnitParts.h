@@ -32,9 +32,9 @@ inline Role roleOf(const plan::State &state) { return roleOf(state.role()); }
 /// master, if it has one.
 Role roleOfValues(const plan::Unit &unit);
 
-/// Elements [begin + offset of the rank, + elements) of a unit's flat buffer,
-/// in a role of which the plan has the name. No elements: bytes that cut one in
-/// two.
+/// Elements [begin + offset of the rank, + elements) of a unit's flat buffer.
+/// `role` is a name in the plan, which must outlive it. It has no elements if
+/// the bytes cut one in two.
 struct UnitPart {
   int unit = -1;
   absl::string_view role;
@@ -68,7 +68,8 @@ public:
   /// None: bytes of no unit, such as activations and staging.
   std::optional<UnitPart> of(const plan::Access &access) const;
 
-  /// Segment `i` of a unit, and a rank's part of it over `axes`.
+  /// Returns segment `i` of a unit, or with -1 the whole unit; and a rank's
+  /// part of it over `axes`.
   UnitPart segment(int unit, int i, absl::string_view role) const;
   UnitPart shardOf(int unit, int i, absl::string_view role,
                    const Axes &axes) const;

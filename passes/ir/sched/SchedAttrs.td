@@ -73,7 +73,7 @@ def Sched_HeldAttr : Sched_Attr<"Held", "held"> {
     `zero.state`. `sharded`: of rank r those that are `r * elements` further on.
 
     ```mlir
-    // Of four ranks, each its part of the first 1024 gradients.
+    // Each of four ranks holds its 256 of the first 1024 gradients.
     %g = sched.slice "g" grad_shard in device bytes 1024 unit 0
         holds <"grad", 0 for 256, sharded = true>
     ```

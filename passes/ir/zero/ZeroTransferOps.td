@@ -104,7 +104,7 @@ def Zero_WriteOp : Zero_TransferOp<"write"> {
     of its own.
 
     **Lifespan**: `zero-file-states` to lowering into sched;
-    `zero-hoist-updates` moves it behind the update that makes its operand.
+    `zero-hoist-updates` moves it to after the update that makes its operand.
 
     **Constraints:**
     - `bytes` are those of the operand.

@@ -33,7 +33,7 @@ public:
     return step.all_gather().element_type();
   }
 
-  /// All parts and segments are in the role of the first part.
+  /// Expects all parts and segments in the role of the first part.
   void transfer(const plan::Step &step, ValueState &state) const override {
     std::optional<UnitPart> first = state.parts().of(step.accesses(0));
     absl::string_view role = first ? first->role : kParamRole;

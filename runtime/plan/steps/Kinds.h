@@ -59,8 +59,8 @@ public:
   }
 
 protected:
-  /// Access `sum` becomes a sum over ranks, or its old value and that: what a
-  /// rank alone had there before stays its own.
+  /// Writes a sum over ranks to access `sum`, added to what the step reads
+  /// there. If that was the rank's own, so is the result.
   void writeSum(const plan::Step &step, int sum, Value value,
                 ValueState &state) const {
     const plan::Access &access = step.accesses(sum);

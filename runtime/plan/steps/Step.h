@@ -34,8 +34,8 @@ struct Traffic {
   Checked all() const { return gather + reduce + scalar; }
 };
 
-/// How ranks differ in some bytes. Where values meet, the later of these is
-/// what they make.
+/// Says how ranks differ in some bytes. A step that reads several values makes
+/// the one that comes last here.
 enum class Sharing {
   Replicated, // the same on every rank
   Sharded,    // each has its own part of something that they have together
@@ -43,7 +43,7 @@ enum class Sharing {
   Varied,     // each has its own, made from its samples
 };
 
-/// The micro-batches of a step whose gradients some bytes have.
+/// Says which micro-batches of a step a sum of gradients contains.
 enum class Terms {
   Unknown, // they are no gradients
   Zero,    // none
@@ -52,19 +52,19 @@ enum class Terms {
   All,     // this one and those before it
 };
 
-/// Returns what bytes have together of which some have `a` and some `b`.
+/// Returns the terms of a range of which some bytes have `a` and others `b`.
 inline Terms join(Terms a, Terms b) {
   bool earlier = (a == Terms::Earlier && b == Terms::All) ||
                  (a == Terms::All && b == Terms::Earlier);
   return a == b ? a : earlier ? Terms::Earlier : Terms::This;
 }
 
-/// The meaning of bytes at one point of a program, but for their elements,
-/// which the slice declares.
+/// Says what some bytes are at one point of a program. Which elements they
+/// hold, the slice declares.
 struct Value {
   Sharing sharing = Sharing::Replicated;
   Terms terms = Terms::Unknown;
-  /// Of parameters and states: the update of this step has made them.
+  /// True of parameters and states that this step's update has made.
   bool updated = false;
 
   bool operator==(const Value &) const = default;

@@ -7,8 +7,8 @@
 
 namespace zerograph::verify {
 
-/// Gradients that are dumped are carried too. A fused step writes them anew,
-/// unless a reduction adds to them.
+/// Finds the sums. Gradients that are dumped are carried too, but are no sums
+/// if a fused step writes them anew and no reduction adds to them.
 GradientSums::GradientSums(const VerifierContext &context, Problems &problems)
     : plan(context.plan), mesh(context.mesh), problems(problems),
       sums(plan.slices_size()), kept(plan.units_size()),
@@ -23,17 +23,14 @@ GradientSums::GradientSums(const VerifierContext &context, Problems &problems)
     }
   });
   for (int unit = 0; unit < plan.units_size(); ++unit) {
-    const plan::Unit &of = plan.units(unit);
-    for (const plan::State &state : of.states()) {
+    for (const plan::State &state : plan.units(unit).states()) {
       if (roleOf(state) == Role::Gradient &&
           (split || added.count(state.slice()) != 0)) {
-        bool all = state.segment() < 0;
-        uint64_t begin = all ? 0 : of.segments(state.segment()).offset();
-        uint64_t elements =
-            all ? of.elements() : of.segments(state.segment()).elements();
+        UnitPart part =
+            context.parts.segment(unit, state.segment(), state.role());
         sums[state.slice()] = {unit, elementSize(state.type()),
-                               mesh.groupSize(state.axes()) == 1, begin};
-        kept[unit].assign(begin, begin + elements, true);
+                               mesh.groupSize(state.axes()) == 1, part.begin};
+        kept[unit].assign(part.begin, part.begin + part.elements, true);
       }
     }
   }
@@ -54,7 +51,7 @@ std::string GradientSums::describe(uint32_t slice) const {
 
 void GradientSums::read(StepPlace at, const plan::Access &access, bool zeroed) {
   bool adds = plan.programs(at.program).kind() == plan::MICRO;
-  if (zeroed && !adds && isSum(access.slice())) {
+  if (zeroed && !adds) {
     problems.add("lost gradients: ", describeStep(plan, at.program, at.step),
                  " reads ", describe(access.slice()),
                  ", which has been zeroed before; expected to read first");
@@ -63,9 +60,6 @@ void GradientSums::read(StepPlace at, const plan::Access &access, bool zeroed) {
 
 void GradientSums::write(StepPlace at, const plan::Access &access,
                          const Value &value, bool added, bool zeroed) {
-  if (!isSum(access.slice())) {
-    return;
-  }
   const plan::Program &program = plan.programs(at.program);
   const plan::Step &step = program.steps(at.step);
   auto fault = [&](const char *cause, const auto &...expected) {
@@ -151,8 +145,8 @@ void GradientSums::end(int program, const ValueMap &values) {
   }
 }
 
-/// A rank adds to its own sums wherever parameters lie; what lies between them
-/// is nobody's.
+/// Looks at a rank's own sums only where parameters lie: nothing reads the
+/// elements between them.
 void GradientSums::checkAdded(int program, uint32_t slice,
                               const ByteMap<Content> &bytes) {
   const Sum &sum = sums[slice];

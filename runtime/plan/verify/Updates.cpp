@@ -107,7 +107,7 @@ void Updates::copy(const plan::Access &from, const plan::Access &to) {
   }
 }
 
-/// The step makes what it writes of these gradients.
+/// Records that the step makes of these gradients all that it writes.
 void Updates::useFor(const plan::Step &step, const UnitPart &gradients) {
   for (int i = 0; i < step.accesses_size(); ++i) {
     uint32_t slice = step.accesses(i).slice();
@@ -161,8 +161,8 @@ bool Updates::checkWhole(int unit, const plan::State &state) {
   return !gap;
 }
 
-/// All parameters of a unit that is each rank's own must be made anew; what
-/// lies between them is nobody's.
+/// Checks that all parameters of a unit that is each rank's own are made anew.
+/// Nothing reads the elements between them.
 void Updates::checkLocal(int index) {
   const plan::Unit &unit = plan.units(index);
   uint32_t slice = unit.states(0).slice();

@@ -17,17 +17,17 @@
 
 namespace zerograph::verify {
 
-/// The value of some bytes of a slice. If each rank has made its own part of
-/// something that is the same on all, `part` says where that is, and `rest` how
-/// ranks differ in the others.
+/// The value of some bytes of a slice. Where each rank has made its own part of
+/// what was the same on all, `part` is the access that wrote it, and `rest`
+/// says how ranks differ in the parts of the others.
 struct Content {
   Value value;
   const plan::Access *part = nullptr; // of the plan
   Sharing rest = Sharing::Replicated;
 };
 
-/// The content of every byte of every slice. Bytes that it says nothing of have
-/// the default value. The plan and the mesh must outlive it.
+/// Maps every byte of every slice to its content. Bytes without one have the
+/// default value. The plan and the mesh must outlive it.
 class ValueMap {
 public:
   ValueMap(const plan::Plan &plan, const Mesh &mesh)
@@ -36,7 +36,7 @@ public:
   const ByteMap<Content> &of(uint32_t slice) const { return slices[slice]; }
 
   void clear(uint32_t slice) { slices[slice].clear(); }
-  /// All of a slice has this value.
+  /// Gives all of a slice this value.
   void set(uint32_t slice, const Value &value) {
     slices[slice].assign(0, plan.slices(int(slice)).bytes(), {value});
   }
@@ -64,7 +64,7 @@ public:
                                  mesh.lastOffset(mesh.strides(access)) +
                                  access.bytes()};
   }
-  /// Calls visit(first, last, content) for the bytes that it says something of.
+  /// Calls visit(first, last, content) for the bytes that have a content.
   template <typename Visit>
   void visit(const plan::Access &access, Visit visit) const {
     auto [begin, end] = reach(access);

@@ -2,13 +2,13 @@
 //
 // Takes the steps of all programs in issue order, and keeps for every byte its
 // value (steps/Step.h): how ranks differ in it, which micro-batches a sum of
-// gradients has, whether a state is updated. The kind of a step says what it
-// makes. Slices declare of which elements of which unit, in which role; carried
-// ones begin each program as they are declared.
+// gradients contains, whether a state is updated. Each kind of step says what
+// it makes. Slices declare which elements of which unit they hold, in which
+// role; carried ones begin each program as they are declared.
 //
-// What only one rank has must be reduced or gathered before others need it, and
-// what a step reads must be what its kind expects. GradientSums and Updates
-// check what happens to gradients and to states.
+// Checks that a value which only one rank has is reduced or gathered before
+// other ranks need it, and that each step reads what its kind expects.
+// GradientSums and Updates check gradients and states.
 //
 //===----------------------------------------------------------------------===//
 
@@ -93,6 +93,7 @@ private:
            access.offset() >= part.offset() &&
            access.offset() + access.bytes() <= part.offset() + part.bytes();
   }
+
   const plan::Plan &plan;
   const Mesh &mesh;
   const UnitParts &parts_;
@@ -104,7 +105,7 @@ private:
   std::set<uint32_t> trained;    // states of trained units, gradients aside
   std::set<uint32_t> sharded;    // states
   std::set<uint32_t> replicated; // states, gradients aside
-  /// In this program, by slice: gradients that have been reduced.
+  /// The gradients that this program has reduced, by slice.
   std::map<uint32_t, ByteMap<bool>> closed;
   StepPlace at; // the step that is looked at, and what it has read
   const plan::Access *varied = nullptr, *shard = nullptr;
@@ -153,8 +154,8 @@ void Values::begin(const plan::Program &program) {
   }
 }
 
-/// What only its rank has must not be moved between ranks; and a gather in
-/// place brings each rank what the others have changed.
+/// Checks that no collective moves a unit that is each rank's own, and that a
+/// gather in place brings ranks something new.
 void Values::checkStep(const plan::Step &step) {
   if (!isCollective(step)) {
     return;
@@ -231,7 +232,9 @@ Value Values::read(const plan::Access &access) {
                  describeSlice(plan, varied->slice()));
     shard = nullptr; // once a step
   }
-  sums.read(at, access, values.touches(access, Terms::Zero));
+  if (sums.isSum(access.slice())) {
+    sums.read(at, access, values.touches(access, Terms::Zero));
+  }
   return value;
 }
 
@@ -247,8 +250,10 @@ void Values::write(const plan::Access &access, const Value &value) {
       updates.mayWrite(at, access, *part) && !isCollective(step())) {
     updates.write(at, access);
   }
-  sums.write(at, access, value, values.touches(access, Terms::All),
-             values.touches(access, Terms::Zero));
+  if (sums.isSum(access.slice())) {
+    sums.write(at, access, value, values.touches(access, Terms::All),
+               values.touches(access, Terms::Zero));
+  }
   Content content{value};
   if (mesh.world() == 1) {
     content.value.sharing = Sharing::Replicated;
@@ -302,7 +307,7 @@ void Values::arrive(const plan::Access &access) {
 }
 
 //===----------------------------------------------------------------------===//
-// What steps make
+// Transfer functions
 //===----------------------------------------------------------------------===//
 
 void Values::expect(const plan::Access &access,
@@ -362,8 +367,9 @@ void Values::compute(const plan::Step &step) {
   }
 }
 
-/// Returns what a step makes of access `index`, if ranks differ in what it
-/// reads as `sharing` says. It makes gradients by a write of gradients alone.
+/// Returns the value that a step writes to access `index`, if `sharing` joins
+/// what it reads. A value becomes a term of a sum only if it is written as
+/// gradients.
 Value Values::makes(const plan::Step &step, int index, Sharing sharing) {
   std::optional<UnitPart> part = parts_.of(step.accesses(index));
   if (!part || roleOf(part->role) != Role::Gradient) {
@@ -374,8 +380,8 @@ Value Values::makes(const plan::Step &step, int index, Sharing sharing) {
           termsOf(step, *part)};
 }
 
-/// Returns the terms of gradients that the step makes: its own, and those of
-/// the same gradients that it reads.
+/// Returns the terms of gradients that the step makes. If it reads a sum of the
+/// same gradients, it adds to that.
 Terms Values::termsOf(const plan::Step &step, const UnitPart &made) {
   std::optional<Terms> sum;
   bool adds = false;
@@ -411,7 +417,7 @@ void Values::copy(const plan::Access &from, const plan::Access &to) {
     value.sharing =
         value.sharing == Sharing::Varied ? Sharing::Partial : value.sharing;
   }
-  // Bytes keep what is their own.
+  // A copy of bytes whose values differ has these values, too.
   std::vector<std::tuple<uint64_t, uint64_t, Value>> pieces;
   if (!values.isShard(from) && !values.isShard(to)) {
     values.visit(from,
@@ -430,8 +436,9 @@ void Values::copy(const plan::Access &from, const plan::Access &to) {
   }
 }
 
-/// A buffer that says what it holds of a unit gets just that; the parameters
-/// may be made of their values. A state that is brought back is updated.
+/// Checks that a buffer of a unit's elements gets these elements, in its role
+/// or, for parameters, as the masters that they are rounded from; and that a
+/// state which is copied back was updated.
 bool Values::checkCopy(const plan::Access &from, const plan::Access &to,
                        const Value &value) {
   std::optional<UnitPart> source = parts_.of(from), part = parts_.of(to);

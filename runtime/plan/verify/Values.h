@@ -16,11 +16,11 @@
 
 namespace zerograph::verify {
 
-/// Returns whether a buffer of this class may hold that for a collective, for
-/// an update, or for the other side of a transfer.
+/// Returns whether a buffer of this class may hold elements in that role, if a
+/// collective, an update or a transfer takes them.
 bool fits(absl::string_view role, plan::SliceClass of);
 
-/// A step, by the numbers of its program and its own.
+/// The numbers of a step and of its program.
 struct StepPlace {
   int program = 0, step = 0;
 };
@@ -37,14 +37,15 @@ public:
   /// Returns the value of a sum when a program begins.
   Value begin(const plan::Program &program, uint32_t slice) const;
 
-  /// `zeroed`: some of what the step reads was zeroed before.
+  /// Checks that a step reads a sum. `zeroed` says that some of it was zeroed
+  /// before.
   void read(StepPlace at, const plan::Access &access, bool zeroed);
-  /// `added`, `zeroed`: to some of the bytes this micro-batch was added before,
-  /// or they were zeroed.
+  /// Checks that a step writes a sum. `added` says that this micro-batch was
+  /// added to some of the bytes before, `zeroed` that some were zeroed.
   void write(StepPlace at, const plan::Access &access, const Value &value,
              bool added, bool zeroed);
   void reduce(StepPlace at, const UnitPart &part);
-  /// Checks what a program leaves in the sums.
+  /// Checks the sums when a program has ended.
   void end(int program, const ValueMap &values);
   /// Checks, after all programs, that everything is reduced.
   void finish();
@@ -79,13 +80,13 @@ class Updates {
 public:
   Updates(const VerifierContext &context, Problems &problems);
 
-  /// The step computes what it writes there, or copies it.
+  /// Records that a step computes the bytes of a state, or copies them there.
   void write(StepPlace at, const plan::Access &access);
-  /// Returns whether the program may write them. Reports it if not.
+  /// Returns whether the program may write the state. Reports it if not.
   bool mayWrite(StepPlace at, const plan::Access &access, const UnitPart &part);
-  /// The step makes new states of these elements.
+  /// Checks a step that makes new states of these elements.
   void compute(StepPlace at, const plan::Step &step, const UnitPart &made);
-  /// Bytes are copied, which may hold a scalar or new states.
+  /// Follows a scalar, or new states, to where they are copied.
   void copy(const plan::Access &from, const plan::Access &to);
   /// Checks, after all programs, that everything is updated.
   void finish();

@@ -30,6 +30,24 @@ void removeStep(plan::Plan &plan, int index, int program = 0) {
   testing::stateFacts(plan);
 }
 
+/// Adds a buffer for what state `role` of unit "a" holds, and returns its
+/// number.
+uint32_t addBuffer(plan::Plan &plan, const std::string &role) {
+  plan::Slice *slice = plan.add_slices();
+  *slice = plan.slices(int(testing::sliceNamed(plan, "a/" + role)));
+  slice->set_name("buffer");
+  slice->set_carried(false);
+  slice->set_offset(plan.arenas(0).bytes());
+  plan::UnitElements &held = *slice->mutable_holds();
+  held.set_role(role);
+  held.set_elements(slice->bytes() / 4);
+  if (held.elements() < plan.units(0).elements()) {
+    held.add_axes(0);
+  }
+  plan.mutable_arenas(0)->set_bytes(slice->offset() + slice->bytes());
+  return uint32_t(plan.slices_size()) - 1;
+}
+
 TEST(Verify, MissingReduction) {
   plan::Plan plan = testing::stageThreePlan();
   removeStep(plan, 7);
@@ -222,20 +240,10 @@ TEST(Verify, UpdatesUseTheirOwnGradients) {
   expectFault(plan, "unused gradients: ", "unit 0 (a)");
 }
 
-// What is made of gradients has to reach what is kept.
+// Gradients count as used only if a state that is kept is made of them.
 TEST(Verify, NewStatesAreKept) {
   plan::Plan plan = testing::stageThreePlan();
-  uint32_t moment = testing::sliceNamed(plan, "a/exp_avg");
-  auto buffer = uint32_t(plan.slices_size());
-  plan::Slice *slice = plan.add_slices();
-  *slice = plan.slices(int(moment));
-  slice->set_name("thrown away");
-  slice->set_carried(false);
-  slice->set_offset(plan.arenas(0).bytes());
-  slice->mutable_holds()->set_role("exp_avg");
-  slice->mutable_holds()->set_elements(256);
-  slice->mutable_holds()->add_axes(0);
-  plan.mutable_arenas(0)->set_bytes(slice->offset() + slice->bytes());
+  uint32_t buffer = addBuffer(plan, "exp_avg");
   plan::Step *update = step(plan, 12);
   plan::Step wasted = *update;
   update->mutable_accesses()->DeleteSubrange(0, 1);
@@ -344,22 +352,6 @@ TEST(Verify, ZerosMayBeCopied) {
   EXPECT_TRUE(verifyPlan(plan).ok()) << verifyPlan(plan);
 }
 
-/// A buffer in which the gradients of unit 0 may lie.
-uint32_t addGradients(plan::Plan &plan, const char *name) {
-  plan::Slice *slice = plan.add_slices();
-  *slice = plan.slices(int(testing::sliceNamed(plan, "a/grad")));
-  slice->set_name(name);
-  slice->set_carried(false);
-  slice->set_offset(plan.arenas(0).bytes());
-  slice->mutable_holds()->set_role("grad");
-  slice->mutable_holds()->set_elements(slice->bytes() / 4);
-  if (slice->bytes() < 2048) {
-    slice->mutable_holds()->add_axes(0);
-  }
-  plan.mutable_arenas(0)->set_bytes(slice->offset() + slice->bytes());
-  return uint32_t(plan.slices_size()) - 1;
-}
-
 /// Copies all of slice `from` to slice `to`.
 plan::Step copyOf(const plan::Plan &plan, uint32_t from, uint32_t to) {
   plan::Step copy;
@@ -378,7 +370,7 @@ plan::Step copyOf(const plan::Plan &plan, uint32_t from, uint32_t to) {
 TEST(Verify, AnOldSumOfGradientsDoesNotReturn) {
   plan::Plan plan = testing::accumulatingPlan();
   uint32_t sum = testing::sliceNamed(plan, "a/grad");
-  uint32_t buffer = addGradients(plan, "buffer");
+  uint32_t buffer = addBuffer(plan, "grad");
   plan::Step reduce = plan.programs(0).steps(3);
   *step(plan, 3) = copyOf(plan, sum, buffer);
   step(plan, 4)->set_sequence(0);
@@ -389,17 +381,17 @@ TEST(Verify, AnOldSumOfGradientsDoesNotReturn) {
   step(plan, 6)->add_waits(5);
   testing::stateFacts(plan);
   expectFault(plan, "lost gradients: ", "as earlier micro-batches left it");
-  // What it holds is what a step must make of it.
+  // A buffer that declares other elements may not take the copy.
   plan.mutable_slices(int(buffer))->mutable_holds()->set_begin(256);
   plan.mutable_slices(int(buffer))->mutable_holds()->clear_axes();
   expectFault(plan, "wrong copy: ", "grad_shard that holds gradients [256");
 }
 
-// What a kernel adds to an old copy of the sum is not the sum.
+// A kernel must not add to an old copy of the sum.
 TEST(Verify, AKernelAddsToTheSumItself) {
   plan::Plan plan = testing::reduceLastPlan();
   uint32_t sum = testing::sliceNamed(plan, "a/grad");
-  uint32_t buffer = addGradients(plan, "buffer");
+  uint32_t buffer = addBuffer(plan, "grad");
   plan::Step backward = plan.programs(0).steps(2), again = backward;
   *step(plan, 2) = copyOf(plan, sum, buffer);
   again.mutable_accesses(2)->set_slice(buffer);
