@@ -40,8 +40,8 @@ struct Export {
 #include "options/Options.def"
 };
 
-/// Those that are given options by the names of their fields: the column
-/// `takers` of Options.def.
+/// Names who takes an option, in the column `takers` of Options.def. A taker
+/// gets it in the field of the same name.
 enum Taker : unsigned {
   kPasses = 1,    // passes, by the `options` of a Passes.td
   kImporter = 2,  // frontend::ImportOptions

@@ -44,8 +44,8 @@ using enum zerograph::options::Taker;
       "--" name ": the column takers and the options of passes differ");
 #include "options/Options.def"
 
-/// A phase that the user's options decide. Adds its passes, each with the
-/// options that it takes: none is left with its defaults by mistake.
+/// Adds the passes of a phase, each with the user's options that it takes, so
+/// that none is left with its defaults by mistake.
 class PhaseBuilder {
 public:
   PhaseBuilder(OpPassManager &passes, const TrainingOptions &options)
@@ -64,8 +64,9 @@ public:
     passes.addPass(create(taken));
   }
 
-  /// A pass that has no options. Of the two functions that create one that has,
-  /// overload resolution takes the other `add`, which needs no conversion.
+  /// Creates a pass that has no options. A pass that has options is created by
+  /// either of two functions; overload resolution prefers the other `add`,
+  /// which needs no conversion.
   struct WithoutOptions {
     WithoutOptions(std::unique_ptr<Pass> (*create)()) : create(create) {}
     std::unique_ptr<Pass> (*create)();

@@ -15,9 +15,9 @@
 
 namespace zerograph::tcp {
 
-/// A rank's connection to the server. A thread of its own keeps it, so that
-/// rank 0 knows that this process lives whatever its other threads do, and this
-/// one learns of a failure at once. All of it may be called by any thread.
+/// A rank's connection to the coordinator. A thread of its own keeps it, so
+/// that rank 0 knows that this process lives whatever its other threads do, and
+/// this one learns of a failure at once. All of it may be called by any thread.
 class Client {
 public:
   using Clock = std::chrono::steady_clock;

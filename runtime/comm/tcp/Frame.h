@@ -29,7 +29,7 @@ namespace zerograph::tcp {
 constexpr uint16_t kVersion = 2;
 
 enum class FrameKind : uint16_t {
-  // From a rank to rank 0's server.
+  // From a rank to the coordinator.
   kHello = 1, // the first
   kCall,
   kAlive, // also from the coordinator

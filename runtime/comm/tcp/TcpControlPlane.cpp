@@ -39,7 +39,7 @@ std::string describe(const MeetingPlace &place, uint16_t port) {
   return absl::StrCat(place.host, ":", port, " (", place.source, ")");
 }
 
-/// A connection to the server, and what it said.
+/// A connection to the coordinator, and what it said.
 struct Admission {
   Connection connection;
   std::vector<Frame> said; // the welcome first
