@@ -4,8 +4,7 @@
 
 #include "config/FileWriter.h"
 #include "config/Translation.h"
-#include "options/Groups.h"
-#include "options/Optimizers.h"
+#include "options/Options.h"
 
 #include "absl/strings/numbers.h"
 
@@ -28,10 +27,9 @@ double number(const Translation &to, const char *path, double fallback) {
 
 bool cyclesBetas(const Translation &to) {
   const Value *asked = to.value("scheduler.params.cycle_momentum");
-  std::string kind = optimizerOf(to);
-  return isSchedule(to, "OneCycle") && !cyclesNothing(to) &&
-         options::optimizerOf(kind).cycles &&
-         (asked == nullptr || *asked->boolean());
+  const options::Optimizer *kind = options::findOptimizer(optimizerOf(to));
+  return isSchedule(to, "OneCycle") && !cyclesNothing(to) && kind != nullptr &&
+         kind->cycles() && (asked == nullptr || *asked->boolean());
 }
 
 namespace {
@@ -40,9 +38,13 @@ namespace {
 /// 0.99.
 bool cyclesAsThere(const FileWriter &file) {
   double most = 0;
-  auto both = options::betas(file.value("optimizer"), file.value("betas"));
-  return file.value("schedule") == "one-cycle" && both &&
-         both->second == 0.99 &&
+  options::Compile run;
+  run.betas = file.value("betas");
+  const options::Optimizer *kind =
+      options::findOptimizer(file.value("optimizer"));
+  auto values = kind ? options::hyperparametersOf(*kind, run) : std::nullopt;
+  return file.value("schedule") == "one-cycle" && values &&
+         values->beta2 == 0.99 &&
          absl::SimpleAtod(file.value("cycle-max-momentum"), &most) && most > 0;
 }
 
@@ -51,7 +53,7 @@ void readCycleMomentum(const ConfigEntry &found, Translation &to) {
   if (!isSchedule(to, "OneCycle") || found.value.boolean() == false) {
     return;
   }
-  if (!options::uses(kind, "beta1")) {
+  if (!options::takes(kind, &options::Hyperparameters::beta1)) {
     to.say(absl::StrCat(kind, " has no betas: nothing but the rate is cycled, "
                               "in DeepSpeed as well"));
     return;

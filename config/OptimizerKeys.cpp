@@ -4,12 +4,10 @@
 #include "config/FileWriter.h"
 #include "config/Translation.h"
 #include "config/Write.h"
-#include "options/Groups.h"
+#include "options/Options.h"
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-
-#include <cmath>
 
 namespace zerograph::config {
 namespace {
@@ -20,17 +18,6 @@ bool flag(const Translation &to, const char *name, bool fallback) {
   return value != nullptr ? *value->boolean() : fallback;
 }
 
-/// Sets what DeepSpeed does where a parameter is missing, and we do not.
-void setWhereMissing(const ConfigEntry &found, Translation &to,
-                     const char *parameter, const char *option,
-                     const char *value) {
-  std::string path = absl::StrCat("optimizer.params.", parameter);
-  if (to.isMissing(path) && !to.given(option)) {
-    to.set(found, option, value, /*by_default=*/true);
-    to.say(absl::StrCat("'", parameter, "' is missing: ", value));
-  }
-}
-
 /// Returns the file's type, in small letters; "" where it has none.
 std::string typeInFile(const Translation &to) {
   const Value *type = to.value("optimizer.type");
@@ -38,17 +25,14 @@ std::string typeInFile(const Translation &to) {
   return name == "adam" && flag(to, "adam_w_mode", true) ? "adamw" : name;
 }
 
-/// Returns whether an optimizer of ours reads a parameter of the file's.
+/// Returns whether an optimizer of ours takes a parameter of the file's.
 bool takes(const std::string &kind, absl::string_view parameter) {
-  if (parameter == "betas") {
-    return options::uses(kind, "beta1");
+  for (const options::Hyperparameter &one : options::kHyperparameters) {
+    if (std::string(one.key) == parameter && options::takes(kind, one.number)) {
+      return true;
+    }
   }
-  if (parameter == "nesterov") {
-    return options::uses(kind, "momentum");
-  }
-  bool number = parameter == "lr" || parameter == "weight_decay" ||
-                parameter == "eps" || parameter == "momentum";
-  return number && options::uses(kind, std::string(parameter));
+  return false;
 }
 
 } // namespace
@@ -75,6 +59,25 @@ namespace {
 constexpr char kCycled[] =
     "OneCycle changes both, unless \"cycle_momentum\" is false";
 
+/// Sets the numbers of DeepSpeed's that the file leaves out, where they
+/// surprise.
+void addDefaults(const ConfigEntry &found, const options::Optimizer &optimizer,
+                 Translation &to) {
+  for (const options::Hyperparameter &one : options::kHyperparameters) {
+    std::string option(one.option), key(one.key);
+    std::string value =
+        options::valueText(optimizer, option, &options::TakenNumber::deepspeed);
+    bool replaced = option == "lr" && !rateOfSchedule(to).empty();
+    if (value.empty() || replaced || to.given(option) ||
+        !to.isMissing(absl::StrCat("optimizer.params.", key)) ||
+        one.number == &options::Hyperparameters::beta2) { // with beta1
+      continue;
+    }
+    to.set(found, option, value, /*by_default=*/true);
+    to.say(absl::StrCat("'", key, "' is missing: ", value));
+  }
+}
+
 void readOptimizerType(const ConfigEntry &found, Translation &to) {
   std::string type = typeInFile(to);
   for (const char *compressed : {"onebitadam", "zerooneadam", "onebitlamb"}) {
@@ -88,30 +91,32 @@ void readOptimizerType(const ConfigEntry &found, Translation &to) {
             "\"adam_w_mode\": false is Adam");
   }
   to.set(found, "optimizer", type);
-  if (type == "adamw" && !flag(to, "torch_adam", false)) {
-    setWhereMissing(found, to, "weight_decay", "weight-decay", "0");
-  } else if (type == "adagrad") {
-    if (rateOfSchedule(to).empty()) {
-      setWhereMissing(found, to, "lr", "lr", "0.01");
-    }
-    setWhereMissing(found, to, "eps", "eps", "1e-10");
-  } else if (type == "lion") {
-    setWhereMissing(found, to, "betas", "betas", "0.9,0.99");
-    setWhereMissing(found, to, "weight_decay", "weight-decay", "0");
+  const options::Optimizer *optimizer = options::findOptimizer(type);
+  bool as_torch = type == "adamw" && flag(to, "torch_adam", false);
+  if (optimizer != nullptr && !as_torch) {
+    addDefaults(found, *optimizer, to);
   }
 }
 
 void writeOptimizerType(const Key &key, FileWriter &file) {
   std::string kind = file.value("optimizer");
-  file.put(key, std::string(options::optimizerOf(kind).deepspeed));
-  auto param = [&](const char *name, const std::string &text) {
+  const options::Optimizer &optimizer = *options::findOptimizer(kind);
+  file.put(key, std::string(optimizer.deepspeed));
+  auto param = [&](const std::string &name, const std::string &text) {
     file.put(
         *findKey(Dialect::DeepSpeed, absl::StrCat("optimizer.params.", name)),
         text);
   };
   param("lr", file.value("lr"));
-  if (kind == "adamw" && !file.has("weight-decay")) {
-    param("weight_decay", numberText(options::weightDecay(kind, NAN)));
+  for (const options::Hyperparameter &one : options::kHyperparameters) {
+    std::string option(one.option);
+    std::string ours = options::valueText(optimizer, option);
+    std::string theirs =
+        options::valueText(optimizer, option, &options::TakenNumber::deepspeed);
+    if (!ours.empty() && !theirs.empty() && ours != theirs &&
+        !file.has(option)) {
+      param(std::string(one.key), ours);
+    }
   }
   if (kind == "adam") {
     param("adam_w_mode", "false");
@@ -154,7 +159,8 @@ void betasOfAuto(const ConfigEntry &found, Translation &to) {
 }
 
 void decayOfAuto(const ConfigEntry &found, Translation &to) {
-  to.sayDefault(found, numberText(options::weightDecay(optimizerOf(to), NAN)));
+  const options::Optimizer *kind = options::findOptimizer(optimizerOf(to));
+  to.sayDefault(found, kind ? options::valueText(*kind, "weight-decay") : "0");
 }
 
 } // namespace

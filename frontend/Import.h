@@ -40,8 +40,7 @@ struct ImportOptions {
   double lora_alpha = 8;
   /// Name of the graph output to minimize; empty: inferred.
   std::string loss_output;
-  /// The loss to add to a model without one: cross_entropy, nll, mse, l1, huber
-  /// or bce_with_logits, as PyTorch's functions. Empty: none.
+  /// The loss to add to a model without one, of options/Losses.h; empty: none.
   std::string added_loss;
   /// The value that the loss is of, an output or a value on the way to one
   /// (empty: `logits`, or the only output of floats); the input that it

@@ -15,49 +15,70 @@ namespace zerograph::options {
 /// Parameters with hyperparameters of their own.
 struct Group {
   std::string pattern; // a glob over whole names
-  /// Instead of the optimizer's: lr, weight_decay, momentum, eps, beta1, beta2.
-  std::vector<std::pair<std::string, double>> numbers;
+  /// Numbers in place of the optimizer's, which may be illegal: see faultsOf.
+  std::vector<std::pair<const Hyperparameter *, double>> numbers;
   std::string error; // what is wrong with the text; empty: nothing
 };
 
 namespace detail {
 
-/// "lr=1e-4" as a number of the group.
+/// Returns the numbers that a group has under a name: one, for betas two. None
+/// where there is no such name.
+inline std::vector<const Hyperparameter *> numbersOf(std::string_view name) {
+  std::vector<const Hyperparameter *> numbers;
+  for (const Hyperparameter &one : kHyperparameters) {
+    if (one.by_group && one.key == name) {
+      numbers.push_back(&one);
+    }
+  }
+  return numbers;
+}
+
+/// Returns "lr=, betas= or momentum=": all names.
+inline std::string groupKeys() {
+  std::vector<std::string> keys;
+  for (const Hyperparameter &one : kHyperparameters) {
+    if (one.by_group && &one == numbersOf(one.key).front()) {
+      keys.push_back(std::string(one.key) + "=");
+    }
+  }
+  return listed(keys, " or ");
+}
+
+/// Adds "lr=1e-4" to the group's numbers.
 inline void readNumber(std::string_view text, Group &group) {
   size_t equals = std::min(text.find('='), text.size());
   std::string name(text.substr(0, equals));
   std::string_view value = text.substr(std::min(equals + 1, text.size()));
-  auto wrong = [&](const char *expected) {
+  auto wrong = [&](const std::string &expected) {
     group.error = "'" + std::string(text) + "': expected " + expected;
   };
-  std::string first = name == "betas" ? "beta1" : name;
+  std::vector<const Hyperparameter *> numbers = numbersOf(name);
+  if (numbers.empty()) {
+    return wrong(groupKeys());
+  }
   for (const auto &[other, ignored] : group.numbers) {
-    if (other == first) {
+    if (other == numbers.front()) {
       group.error = name + " is given twice";
       return;
     }
   }
-  if (name == "betas") {
-    if (auto betas = parseBetas(value)) {
-      group.numbers.emplace_back("beta1", betas->first);
-      group.numbers.emplace_back("beta2", betas->second);
-    } else {
-      wrong("betas=B1,B2 in [0, 1)");
+  if (numbers.size() == 2) {
+    auto betas = parseBetas(value);
+    if (!betas) {
+      return wrong(name + "=B1,B2, two numbers");
     }
+    group.numbers.emplace_back(numbers[0], betas->first);
+    group.numbers.emplace_back(numbers[1], betas->second);
     return;
   }
   double number = 0;
   const char *end = value.data() + value.size();
   auto read = std::from_chars(value.data(), end, number);
-  if (name != "lr" && name != "weight_decay" && name != "momentum" &&
-      name != "eps") {
-    wrong("lr=, weight_decay=, betas=, eps= or momentum=");
-  } else if (read.ec != std::errc() || read.ptr != end || value.empty() ||
-             !(number >= 0 && std::isfinite(number))) {
-    wrong("a finite number that is not negative");
-  } else {
-    group.numbers.emplace_back(std::move(name), number);
+  if (read.ec != std::errc() || read.ptr != end) {
+    return wrong("a number");
   }
+  group.numbers.emplace_back(numbers.front(), number);
 }
 
 } // namespace detail

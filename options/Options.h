@@ -71,42 +71,54 @@ void copy(const From &from, To &to) {
 #include "options/Options.def"
 }
 
-/// "0.9,0.999": two numbers in [0, 1); nothing if it is not that.
+/// Returns the two numbers of "0.9,0.999"; nothing if it is not two.
 inline std::optional<std::pair<double, double>>
 parseBetas(std::string_view text) {
   std::pair<double, double> betas;
   const char *end = text.data() + text.size();
-  auto good = [](double beta) { return beta >= 0 && beta < 1; };
   auto first = std::from_chars(text.data(), end, betas.first);
   if (first.ec != std::errc() || first.ptr == end || *first.ptr != ',') {
     return std::nullopt;
   }
   auto second = std::from_chars(first.ptr + 1, end, betas.second);
-  if (second.ec != std::errc() || second.ptr != end || !good(betas.first) ||
-      !good(betas.second)) {
+  if (second.ec != std::errc() || second.ptr != end) {
     return std::nullopt;
   }
   return betas;
 }
 
-/// Returns what `--betas` means: where it was not given, the optimizer's
-/// default. Nothing if it is not two numbers in [0, 1).
-inline std::optional<std::pair<double, double>>
-betas(std::string_view optimizer, std::string_view given) {
-  return parseBetas(!given.empty() ? given
-                                   : optimizerOf(optimizer).default_betas);
-}
-
-/// Returns what `--eps` means: where it was not given, the optimizer's default.
-inline double epsilon(std::string_view optimizer, double given) {
-  return !std::isnan(given) ? given : optimizerOf(optimizer).default_eps;
-}
-
-/// Returns what `--weight-decay` means: where it was not given, the optimizer's
-/// default.
-inline double weightDecay(std::string_view optimizer, double given) {
-  return !std::isnan(given) ? given
-                            : optimizerOf(optimizer).default_weight_decay;
+/// Returns the values that options give an optimizer: its defaults where they
+/// say nothing. They may be illegal: see faultsOf. Returns nothing where
+/// `--betas` is not two numbers.
+inline std::optional<Hyperparameters>
+hyperparametersOf(const Optimizer &optimizer, const Compile &options) {
+  std::pair<double, double> betas = {kUnset, kUnset};
+  if (!options.betas.empty()) {
+    auto given = parseBetas(options.betas);
+    if (!given) {
+      return std::nullopt;
+    }
+    betas = *given;
+  }
+  const Hyperparameters given = {
+      .lr = options.lr,
+      .beta1 = betas.first,
+      .beta2 = betas.second,
+      .eps = options.eps,
+      .weight_decay = options.weight_decay,
+      .momentum = options.momentum,
+      .nesterov = double(options.nesterov),
+      .lamb_min_coeff = options.lamb_min_coeff,
+      .lamb_max_coeff = options.lamb_max_coeff,
+  };
+  Hyperparameters values;
+  for (const Hyperparameter &one : kHyperparameters) {
+    if (const TakenNumber *taken = optimizer.find(one.number)) {
+      double value = given.*one.number;
+      values.*one.number = std::isnan(value) ? taken->value : value;
+    }
+  }
+  return values;
 }
 
 /// Returns what `--warmup-steps` means: DeepSpeed's schedules begin with one.

@@ -28,6 +28,9 @@ DEVICE_INTERFACES = [
 # that too.
 IMPORT = "frontend/Import.h"
 
+# The table of losses, each of which the frontend builds.
+LOSSES = "options/Losses.h"
+
 # Folder -> (what it may include, why). The longest folder that holds a file
 # counts; every folder may include itself.
 RULES = {
@@ -126,7 +129,7 @@ RULES = {
         "passes transform dialects; they know no ONNX, no plan and no machine",
     ),
     "frontend": (
-        ["passes/ir", "runtime/base"],
+        ["passes/ir", "runtime/base", LOSSES],
         "the frontend turns ONNX into the nn dialect and knows no pass",
     ),
     "frontend/base": (
@@ -154,7 +157,7 @@ RULES = {
         "what an exporter meant is decided before anything is emitted",
     ),
     "frontend/emit": (
-        ["frontend/base", "passes/ir"],
+        ["frontend/base", "passes/ir", LOSSES],
         "ops of the nn dialect are built without knowing of ONNX's graph",
     ),
     "frontend/walk": (

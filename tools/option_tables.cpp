@@ -30,7 +30,7 @@ std::string table(unsigned commands) {
       return;
     }
     std::string usage = absl::StrReplaceAll(dashed(row), {{",", "`, `"}});
-    if (*row.value != '\0') {
+    if (!row.value.empty()) {
       absl::StrAppend(&usage, " ", row.value);
     }
     std::string value = defaultText(row, field);

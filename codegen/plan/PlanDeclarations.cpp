@@ -269,17 +269,20 @@ void writeOutput(sched::SliceOp op, zero::OutputAttr attribute, uint32_t slice,
   output.set_slice(slice);
 }
 
-/// "learning_rate.1" is group 1's.
-void writeScalar(sched::SliceOp op, StringRef name, uint32_t slice,
-                 plan::Plan &plan) {
+LogicalResult writeScalar(sched::SliceOp op, nn::ScalarAttr attribute,
+                          uint32_t slice, plan::Plan &plan) {
+  plan::Scalar::Kind kind;
+  if (!plan::Scalar::Kind_Parse(attribute.getName().getValue().upper(),
+                                &kind)) {
+    return op.emitOpError("holds the scalar ")
+           << attribute.getName() << ", which no plan has";
+  }
   plan::Scalar &scalar = *plan.add_scalars();
-  auto [kind, number] = name.split('.');
-  uint32_t group = 0;
-  number.getAsInteger(10, group); // leaves it 0 where there is none
-  scalar.set_name(kind.str());
-  scalar.set_group(group);
+  scalar.set_kind(kind);
+  scalar.set_group(attribute.getGroup());
   scalar.set_type(elementTypeOf(op));
   scalar.set_slice(slice);
+  return success();
 }
 
 plan::Space planSpace(sched::Space space) {
@@ -370,8 +373,10 @@ LogicalResult mlir::zg::writeDeclarations(ModuleOp module, const PlanInfo &info,
       }
     } else if (std::optional<zero::OutputAttr> output = op.getOutput()) {
       writeOutput(op, *output, number, plan);
-    } else if (std::optional<StringRef> name = op.getScalar()) {
-      writeScalar(op, *name, number, plan);
+    } else if (std::optional<nn::ScalarAttr> scalar = op.getScalar()) {
+      if (failed(writeScalar(op, *scalar, number, plan))) {
+        return failure();
+      }
     }
   }
   if (plan.micro_batch() == 0) {

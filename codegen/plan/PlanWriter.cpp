@@ -4,9 +4,11 @@
 
 #include "codegen/plan/PlanParts.h"
 #include "codegen/plan/PlanTypes.h"
+#include "passes/differentiate/Optimizer.h"
 #include "passes/schedule/InPlace.h"
 #include "passes/zero/Passes.h"
 #include "runtime/base/Version.h"
+#include "runtime/plan/Hyperparameters.h"
 
 using namespace mlir;
 using namespace mlir::zg;
@@ -14,28 +16,14 @@ namespace plan = zerograph::plan;
 
 namespace {
 
-/// By the names that nn::describeOptimizer gives; what is not there is 0.
 plan::OptimizerGroup writeGroup(zero::OptimizerGroupAttr group) {
   DictionaryAttr options = group.getOptions();
-  auto number = [&](StringRef name) {
-    auto value = options.getAs<FloatAttr>(name);
-    return value ? value.getValueAsDouble() : 0;
-  };
   plan::OptimizerGroup result;
   result.set_name(group.getName().str());
   if (auto kind = options.getAs<StringAttr>("optimizer")) {
     result.set_kind(kind.str());
   }
-  result.set_learning_rate(number("lr"));
-  result.set_momentum(number("momentum"));
-  auto nesterov = options.getAs<BoolAttr>("nesterov");
-  result.set_nesterov(nesterov && nesterov.getValue());
-  result.set_beta1(number("beta1"));
-  result.set_beta2(number("beta2"));
-  result.set_epsilon(number("eps"));
-  result.set_weight_decay(number("weight_decay"));
-  result.set_lamb_min_coeff(number("lamb_min_coeff"));
-  result.set_lamb_max_coeff(number("lamb_max_coeff"));
+  zerograph::setHyperparameters(nn::hyperparametersOf(options), result);
   return result;
 }
 

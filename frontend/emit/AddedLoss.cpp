@@ -47,16 +47,24 @@ Value smoothRows(Emitter &emit, const ClassRows &rows,
                   1.0 / rows.classes);
 }
 
-Value lossOfClasses(Emitter &emit, const AddedLoss &loss, Value scores,
-                    Value labels) {
+ClassRows rowsOf(Emitter &emit, Value scores, Value labels) {
   int64_t axis = AddedLoss::classAxis(Emitter::rankOf(scores));
-  ClassRows rows = classRows(emit, scores, labels, axis);
+  return classRows(emit, scores, labels, axis);
+}
+
+Value nll(Emitter &emit, const AddedLoss &loss, Value scores, Value labels) {
+  ClassRows rows = rowsOf(emit, scores, labels);
   mlir::Type element = Emitter::elementOf(rows.scores);
   Value table = tableOf(emit, loss, rows.classes, element);
-  if (loss.kind == "nll") {
-    return meanOfRows(emit, weighRows(emit, rows, negativeScores(emit, rows),
-                                      table, loss.ignored));
-  }
+  return meanOfRows(emit, weighRows(emit, rows, negativeScores(emit, rows),
+                                    table, loss.ignored));
+}
+
+Value crossEntropy(Emitter &emit, const AddedLoss &loss, Value scores,
+                   Value labels) {
+  ClassRows rows = rowsOf(emit, scores, labels);
+  mlir::Type element = Emitter::elementOf(rows.scores);
+  Value table = tableOf(emit, loss, rows.classes, element);
   mlir::Type column = emit.tensorType({rows.count, 1}, element);
   auto entropy = emit.builder.create<nn::SoftmaxCrossEntropyOp>(
       emit.location, column, column, column, rows.scores, rows.labels);
@@ -71,6 +79,32 @@ Value lossOfClasses(Emitter &emit, const AddedLoss &loss, Value scores,
   return meanOfRows(emit, {mixed, hard.weight});
 }
 
+Value meanOfAll(Emitter &emit, Value each) {
+  std::vector<int64_t> axes(Emitter::rankOf(each));
+  std::iota(axes.begin(), axes.end(), 0);
+  double count = static_cast<double>(elementCount(Emitter::shapeOf(each)));
+  return emit.mul(emit.reduce(ReduceKind::sum, each, axes, false), 1 / count);
+}
+
+Value mse(Emitter &emit, const AddedLoss &, Value x, Value y) {
+  Value difference = emit.sub(x, y);
+  return meanOfAll(emit, emit.mul(difference, difference));
+}
+
+Value l1(Emitter &emit, const AddedLoss &, Value x, Value y) {
+  return meanOfAll(emit, emit.unary(UnaryKind::abs, emit.sub(x, y)));
+}
+
+/// Half the square of a difference up to 1, then a line.
+Value huber(Emitter &emit, const AddedLoss &, Value x, Value y) {
+  Value difference = emit.sub(x, y);
+  Value size = emit.unary(UnaryKind::abs, difference);
+  return meanOfAll(emit,
+                   emit.select(emit.compare(CompareKind::lt, size, 1.0),
+                               emit.mul(emit.mul(difference, difference), 0.5),
+                               emit.add(size, -0.5)));
+}
+
 /// (1 - y) softplus(x) + w y softplus(-x).
 Value binaryCrossEntropy(Emitter &emit, const AddedLoss &loss, Value x,
                          Value y) {
@@ -83,35 +117,36 @@ Value binaryCrossEntropy(Emitter &emit, const AddedLoss &loss, Value x,
   }
   Value negative = emit.sub(emit.splatLike(1, y), y);
   Value minus = emit.unary(UnaryKind::neg, x);
-  return emit.add(emit.mul(negative, softplus(emit, x)),
-                  emit.mul(positive, softplus(emit, minus)));
+  return meanOfAll(emit, emit.add(emit.mul(negative, softplus(emit, x)),
+                                  emit.mul(positive, softplus(emit, minus))));
 }
 
-/// Returns the loss of a difference: half its square up to 1, then a line.
-Value huber(Emitter &emit, Value difference) {
-  Value size = emit.unary(UnaryKind::abs, difference);
-  return emit.select(emit.compare(CompareKind::lt, size, 1.0),
-                     emit.mul(emit.mul(difference, difference), 0.5),
-                     emit.add(size, -0.5));
-}
+/// Makes the mean loss of scores and labels, both in float32 at least, or
+/// labels numbers of classes.
+struct Builder {
+  std::string_view name;
+  Value (*build)(Emitter &emit, const AddedLoss &loss, Value scores,
+                 Value labels);
+};
 
-Value meanOfAll(Emitter &emit, Value each) {
-  std::vector<int64_t> axes(Emitter::rankOf(each));
-  std::iota(axes.begin(), axes.end(), 0);
-  double count = static_cast<double>(elementCount(Emitter::shapeOf(each)));
-  return emit.mul(emit.reduce(ReduceKind::sum, each, axes, false), 1 / count);
-}
+constexpr Builder kBuilders[] = {
+    {"cross_entropy", crossEntropy},
+    {"nll", nll},
+    {"mse", mse},
+    {"l1", l1},
+    {"huber", huber},
+    {"bce_with_logits", binaryCrossEntropy},
+};
 
-Value lossOfNumbers(Emitter &emit, const AddedLoss &loss, Value x, Value y) {
-  if (loss.kind == "bce_with_logits") {
-    return meanOfAll(emit, binaryCrossEntropy(emit, loss, x, y));
+constexpr bool allHaveBuilders() {
+  for (const options::Loss &loss : options::kLosses) {
+    if (options::findRow(kBuilders, loss.name) == nullptr) {
+      return false;
+    }
   }
-  Value difference = emit.sub(x, y);
-  return meanOfAll(emit, loss.kind == "mse" ? emit.mul(difference, difference)
-                         : loss.kind == "l1"
-                             ? emit.unary(UnaryKind::abs, difference)
-                             : huber(emit, difference));
+  return true;
 }
+static_assert(allHaveBuilders(), "a loss has no row in kBuilders");
 
 /// Positions are axis 1 of both.
 void shift(Emitter &emit, Value &scores, Value &labels) {
@@ -132,7 +167,7 @@ Shape AddedLoss::labelShape(Shape scores) const {
     return scores;
   }
   if (scores.size() < 2) {
-    fail(kind, " needs scores of rank 2 or more, not shape ",
+    fail(name(), " needs scores of rank 2 or more, not shape ",
          shapeText(scores));
   }
   scores.erase(scores.begin() + classAxis(scores.size()));
@@ -147,13 +182,12 @@ Value emitLoss(Emitter &emit, const AddedLoss &loss, Value scores,
     return half ? emit.convert(value, emit.builder.getF32Type()) : value;
   };
   scores = widened(scores);
-  if (loss.ofClasses()) {
-    if (loss.shift) {
-      shift(emit, scores, labels);
-    }
-    return lossOfClasses(emit, loss, scores, labels);
+  labels = widened(labels);
+  if (loss.shift) {
+    shift(emit, scores, labels);
   }
-  return lossOfNumbers(emit, loss, scores, widened(labels));
+  return options::findRow(kBuilders, loss.kind->name)
+      ->build(emit, loss, scores, labels);
 }
 
 } // namespace zerograph::frontend

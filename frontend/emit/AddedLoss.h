@@ -4,13 +4,13 @@
 #define ZEROGRAPH_FRONTEND_EMIT_ADDEDLOSS_H
 
 #include "frontend/emit/Emitter.h"
+#include "options/Losses.h"
 
 namespace zerograph::frontend {
 
-/// The loss that the user wants, by names of PyTorch, whose functions these
-/// are.
+/// The loss that the user wants.
 struct AddedLoss {
-  std::string kind; ///< cross_entropy, nll, mse, l1, huber, bce_with_logits
+  const options::Loss *kind = nullptr; ///< a row of the table
   int64_t ignored = -100;
   double smoothing = 0;
   /// The weight of each class; of bce_with_logits its pos_weight. Empty: 1
@@ -19,8 +19,9 @@ struct AddedLoss {
   /// The scores of a position are compared with the label of the next.
   bool shift = false;
 
+  std::string name() const { return std::string(kind->name); }
   /// Returns whether labels are numbers of classes.
-  bool ofClasses() const { return kind == "cross_entropy" || kind == "nll"; }
+  bool ofClasses() const { return kind->of_classes; }
   /// Returns the axis of the classes, for scores of this rank whose first axis
   /// is samples: the last of three, as a language model's, else 1.
   static int64_t classAxis(int64_t rank) { return rank == 3 ? 2 : 1; }

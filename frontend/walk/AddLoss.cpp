@@ -15,8 +15,14 @@ using namespace mlir;
 namespace zerograph::frontend {
 
 static AddedLoss wantedLoss(const ImportOptions &options) {
+  const options::Loss *kind =
+      options::findRow(options::kLosses, options.added_loss);
+  if (kind == nullptr) {
+    fail("--loss ", options.added_loss, ": there are ",
+         options::namesOf(options::kLosses));
+  }
   AddedLoss loss;
-  loss.kind = options.added_loss;
+  loss.kind = kind;
   loss.ignored = options.ignore_index;
   loss.smoothing = options.label_smoothing;
   loss.shift = options.shift_labels;
@@ -37,7 +43,7 @@ static AddedLoss wantedLoss(const ImportOptions &options) {
 /// Refuses to take probabilities for scores: what PyTorch would compute of them
 /// is no loss that anybody wants, and nothing would show it.
 static void checkScores(const Graph &graph, const std::string &name,
-                        const std::string &kind) {
+                        const AddedLoss &wanted) {
   std::string made = name;
   const onnx::NodeProto *node = nullptr;
   do {
@@ -48,15 +54,16 @@ static void checkScores(const Graph &graph, const std::string &name,
     node = &graph.proto.node(found->second);
     made = node->input_size() > 0 ? node->input(0) : "";
   } while (node->op_type() == "Identity" || node->op_type() == "Cast");
-  bool softmax = node->op_type() == "Softmax" &&
-                 (kind == "cross_entropy" || kind == "nll");
-  bool sigmoid = node->op_type() == "Sigmoid" && kind == "bce_with_logits";
+  bool softmax = node->op_type() == "Softmax" && wanted.ofClasses();
+  bool sigmoid =
+      node->op_type() == "Sigmoid" && wanted.name() == "bce_with_logits";
   if (softmax || sigmoid) {
-    fail("--loss ", kind, ": '", name, "' holds probabilities, made by ",
-         node->op_type(), " '", nodeName(*node), "'; expected ",
-         kind == "nll" ? "their logarithms" : "scores", "; give --loss ",
-         softmax ? "cross_entropy" : kind, " --loss-on ", made,
-         ", what they are made of");
+    fail("--loss ", wanted.name(), ": '", name,
+         "' holds probabilities, made by ", node->op_type(), " '",
+         nodeName(*node), "'; expected ",
+         wanted.name() == "nll" ? "their logarithms" : "scores",
+         "; give --loss ", softmax ? "cross_entropy" : wanted.name(),
+         " --loss-on ", made, ", what they are made of");
   }
 }
 
@@ -155,7 +162,7 @@ Value Importer::labelsOf(const AddedLoss &wanted, Value scores,
   bool fits = wanted.ofClasses() != Emitter::isFloat(labels);
   if (Emitter::shapeOf(labels) != shape || !fits) {
     fail("--labels ", options.labels, ": the input has shape ",
-         shapeText(Emitter::shapeOf(labels)), ", but --loss ", wanted.kind,
+         shapeText(Emitter::shapeOf(labels)), ", but --loss ", wanted.name(),
          " of '", loss, "' ", shapeText(Emitter::shapeOf(scores)), " needs ",
          wanted.ofClasses() ? "integers" : "floats", " of shape ",
          shapeText(shape),
@@ -178,7 +185,7 @@ void Importer::addLoss() {
     addedName = "added_" + addedName;
   }
   report.loss_output = addedName;
-  checkScores(graph, loss, wanted.kind);
+  checkScores(graph, loss, wanted);
   Location location = NameLoc::get(builder.getStringAttr(addedName));
   Value scores = materialize(slotOf(loss), location);
   if (!Emitter::isFloat(scores)) {
@@ -207,7 +214,7 @@ void Importer::addLoss() {
   // No other note matters as much: it comes first.
   report.notes.insert(
       report.notes.begin(),
-      absl::StrCat("the loss is ", wanted.kind, " of '", loss, "' ",
+      absl::StrCat("the loss is ", wanted.name(), " of '", loss, "' ",
                    shapeText(shape), places, ", with input '", options.labels,
                    "' ", shapeText(Emitter::shapeOf(labels)), positions));
   noteOwnLoss();

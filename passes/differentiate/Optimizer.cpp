@@ -2,204 +2,164 @@
 
 #include "passes/differentiate/Optimizer.h"
 
-#include "options/Optimizers.h"
 #include "passes/ir/nn/NNBuilder.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace mlir::zg::nn;
+using zerograph::options::Hyperparameter;
+using zerograph::options::kHyperparameters;
+using zerograph::options::kOptimizers;
+using zerograph::options::Scalar;
 
 namespace {
 
-using Scalars = function_ref<Value(StringRef)>;
+/// The operands of a formula, all of one type and shape.
+struct Operands {
+  NNBuilder &b;
+  const OptimizerOptions &options;
+  Value parameter;
+  Value gradient; // the mean one
+  ValueRange states;
+  function_ref<Value(Scalar)> scalar;
+};
 
-Value addDecayToGradient(NNBuilder &b, const OptimizerOptions &options,
-                         Value gradient, Value parameter) {
-  if (options.weight_decay == 0) {
-    return gradient;
-  }
-  return b.add(gradient, b.scale(parameter, options.weight_decay));
+/// Adds the decay of the parameter to a gradient or direction.
+Value withDecay(const Operands &on, Value gradient) {
+  double decay = on.options.weight_decay;
+  return decay == 0 ? gradient
+                    : on.b.add(gradient, on.b.scale(on.parameter, decay));
 }
 
-Update buildSgd(NNBuilder &b, const OptimizerOptions &options, Value parameter,
-                Value gradient, ValueRange states, Scalars scalar) {
+/// Returns the parameter, decayed apart from the gradient.
+Value decayed(const Operands &on) {
+  return on.options.weight_decay == 0
+             ? on.parameter
+             : on.b.mul(on.parameter, on.scalar(Scalar::decay));
+}
+
+Update buildSgd(const Operands &on) {
+  NNBuilder &b = on.b;
   Update update;
-  gradient = addDecayToGradient(b, options, gradient, parameter);
-  if (options.momentum != 0) {
-    Value buffer = b.add(b.scale(states[0], options.momentum), gradient);
+  Value gradient = withDecay(on, on.gradient);
+  if (double momentum = on.options.momentum; momentum != 0) {
+    Value buffer = b.add(b.scale(on.states[0], momentum), gradient);
     update.states.push_back(buffer);
-    gradient = options.nesterov
-                   ? b.add(gradient, b.scale(buffer, options.momentum))
+    gradient = on.options.nesterov != 0
+                   ? b.add(gradient, b.scale(buffer, momentum))
                    : buffer;
   }
-  Value step = b.mul(gradient, scalar(kLearningRate));
-  update.parameter = b.sub(parameter, step);
+  Value step = b.mul(gradient, on.scalar(Scalar::learning_rate));
+  update.parameter = b.sub(on.parameter, step);
   return update;
 }
 
-Update buildAdam(NNBuilder &b, const OptimizerOptions &options, Value parameter,
-                 Value gradient, ValueRange states, Scalars scalar) {
-  if (options.kind == OptimizerOptions::adam) {
-    gradient = addDecayToGradient(b, options, gradient, parameter);
-  } else if (options.weight_decay != 0) {
-    parameter = b.mul(parameter, scalar(kDecay));
-  }
-  Value toward = b.sub(gradient, states[0]);
-  toward = options.cycled_beta1 ? b.mul(toward, scalar(kOneMinusBeta1))
-                                : b.scale(toward, 1 - options.beta1);
-  Value mean = b.add(states[0], toward);
-  Value square = b.mul(b.scale(gradient, 1 - options.beta2), gradient);
-  Value variance = b.add(b.scale(states[1], options.beta2), square);
-  Value deviation =
-      b.div(b.unary(UnaryKind::sqrt, variance), scalar(kBiasCorrection2Sqrt));
-  Value direction = b.div(mean, b.shift(deviation, options.eps));
-  Value step = b.mul(direction, scalar(kStepSize));
+/// Returns v = beta2 * v + ((1 - beta2) * g) * g.
+Value secondMoment(const Operands &on, Value gradient) {
+  NNBuilder &b = on.b;
+  double beta2 = on.options.beta2;
+  Value square = b.mul(b.scale(gradient, 1 - beta2), gradient);
+  return b.add(b.scale(on.states[1], beta2), square);
+}
+
+/// Returns the step of Adam from a parameter by a gradient.
+Update stepByMoments(const Operands &on, Value parameter, Value gradient) {
+  NNBuilder &b = on.b;
+  Value toward = b.sub(gradient, on.states[0]);
+  toward = on.options.cycled_beta1
+               ? b.mul(toward, on.scalar(Scalar::one_minus_beta1))
+               : b.scale(toward, 1 - on.options.beta1);
+  Value mean = b.add(on.states[0], toward);
+  Value variance = secondMoment(on, gradient);
+  Value deviation = b.div(b.unary(UnaryKind::sqrt, variance),
+                          on.scalar(Scalar::bias_correction2_sqrt));
+  Value direction = b.div(mean, b.shift(deviation, on.options.eps));
+  Value step = b.mul(direction, on.scalar(Scalar::step_size));
   return {b.sub(parameter, step), {mean, variance}};
 }
 
-/// a * x + (1 - a) * y.
+Update buildAdam(const Operands &on) {
+  return stepByMoments(on, on.parameter, withDecay(on, on.gradient));
+}
+
+Update buildAdamW(const Operands &on) {
+  return stepByMoments(on, decayed(on), on.gradient);
+}
+
+/// Returns a * x + (1 - a) * y.
 Value mix(NNBuilder &b, double a, Value x, Value y) {
   return b.add(b.scale(x, a), b.scale(y, 1 - a));
 }
 
-Update buildLion(NNBuilder &b, const OptimizerOptions &options, Value parameter,
-                 Value gradient, ValueRange states, Scalars scalar) {
-  if (options.weight_decay != 0) {
-    parameter = b.mul(parameter, scalar(kDecay));
-  }
+Update buildLion(const Operands &on) {
+  NNBuilder &b = on.b;
+  Value parameter = decayed(on);
+  Value mean = on.states[0];
   Value direction =
-      b.unary(UnaryKind::sign, mix(b, options.beta1, states[0], gradient));
-  Value step = b.mul(direction, scalar(kLearningRate));
-  return {b.sub(parameter, step), {mix(b, options.beta2, states[0], gradient)}};
+      b.unary(UnaryKind::sign, mix(b, on.options.beta1, mean, on.gradient));
+  Value step = b.mul(direction, on.scalar(Scalar::learning_rate));
+  return {b.sub(parameter, step),
+          {mix(b, on.options.beta2, mean, on.gradient)}};
 }
 
-Update buildAdagrad(NNBuilder &b, const OptimizerOptions &options,
-                    Value parameter, Value gradient, ValueRange states,
-                    Scalars scalar) {
-  gradient = addDecayToGradient(b, options, gradient, parameter);
-  Value sum = b.add(states[0], b.mul(gradient, gradient));
+Update buildAdagrad(const Operands &on) {
+  NNBuilder &b = on.b;
+  Value gradient = withDecay(on, on.gradient);
+  Value sum = b.add(on.states[0], b.mul(gradient, gradient));
   Value deviation = b.unary(UnaryKind::sqrt, sum);
-  Value direction = b.div(gradient, b.shift(deviation, options.eps));
-  Value step = b.mul(direction, scalar(kLearningRate));
-  return {b.sub(parameter, step), {sum}};
+  Value direction = b.div(gradient, b.shift(deviation, on.options.eps));
+  Value step = b.mul(direction, on.scalar(Scalar::learning_rate));
+  return {b.sub(on.parameter, step), {sum}};
 }
 
 /// As DeepSpeed's FusedLamb: the moments in the direction are not corrected,
 /// the rate is.
-Update buildLamb(NNBuilder &b, const OptimizerOptions &options, Value parameter,
-                 Value gradient, ValueRange states, Scalars) {
-  Value mean = mix(b, options.beta1, states[0], gradient);
-  Value square = b.mul(b.scale(gradient, 1 - options.beta2), gradient);
-  Value variance = b.add(b.scale(states[1], options.beta2), square);
+Update buildLamb(const Operands &on) {
+  NNBuilder &b = on.b;
+  Value mean = mix(b, on.options.beta1, on.states[0], on.gradient);
+  Value variance = secondMoment(on, on.gradient);
   Value deviation = b.unary(UnaryKind::sqrt, variance);
-  Value direction = b.div(mean, b.shift(deviation, options.eps));
-  direction = addDecayToGradient(b, options, direction, parameter);
-  return {/*parameter=*/{}, {mean, variance}, direction};
+  Value direction = b.div(mean, b.shift(deviation, on.options.eps));
+  return {/*parameter=*/{}, {mean, variance}, withDecay(on, direction)};
 }
 
-/// The facts of a kind: its name in options/Optimizers.h, and the states it
-/// keeps besides what momentum needs.
-struct KindInfo {
-  OptimizerOptions::Kind kind;
-  StringLiteral name;
-  SmallVector<StringRef> states;
-  decltype(&buildSgd) build;
+struct Formula {
+  std::string_view name;
+  Update (*build)(const Operands &on);
 };
 
-/// In the order of `OptimizerOptions::Kind`.
-ArrayRef<KindInfo> kinds() {
-  using Options = OptimizerOptions;
-  static const KindInfo all[] = {
-      {Options::sgd, "sgd", {}, buildSgd},
-      {Options::adam, "adam", {kExpAvg, kExpAvgSq}, buildAdam},
-      {Options::adamw, "adamw", {kExpAvg, kExpAvgSq}, buildAdam},
-      {Options::lion, "lion", {kExpAvg}, buildLion},
-      {Options::adagrad, "adagrad", {kSum}, buildAdagrad},
-      {Options::lamb, "lamb", {kExpAvg, kExpAvgSq}, buildLamb},
-  };
-  return all;
-}
+constexpr Formula kFormulas[] = {
+    {"sgd", buildSgd},   {"adam", buildAdam},       {"adamw", buildAdamW},
+    {"lion", buildLion}, {"adagrad", buildAdagrad}, {"lamb", buildLamb},
+};
 
-const KindInfo &infoOf(const OptimizerOptions &options) {
-  return kinds()[options.kind];
+constexpr bool allHaveFormulas() {
+  for (const auto &optimizer : kOptimizers) {
+    if (zerograph::options::findRow(kFormulas, optimizer.name) == nullptr) {
+      return false;
+    }
+  }
+  return true;
 }
-
-bool takes(const OptimizerOptions &options, std::string_view number) {
-  return zerograph::options::uses(infoOf(options).name, number);
-}
+static_assert(allHaveFormulas(), "an optimizer has no row in kFormulas");
 
 } // namespace
 
-std::optional<OptimizerOptions::Kind>
-mlir::zg::nn::optimizerKind(StringRef name) {
-  for (const KindInfo &info : kinds()) {
-    if (info.name == name) {
-      return info.kind;
-    }
-  }
-  return std::nullopt;
-}
-
-std::string mlir::zg::nn::optimizerNames() {
-  return llvm::join(
-      llvm::map_range(kinds(),
-                      [](const KindInfo &info) { return info.name.str(); }),
-      ", ");
-}
-
 std::string mlir::zg::nn::checkOptimizer(const OptimizerOptions &options) {
-  auto require = [](bool holds, StringRef name, double value,
-                    StringRef range) -> std::string {
-    return holds ? ""
-                 : llvm::formatv("{0} is {1}, but must be {2}", name, value,
-                                 range)
-                       .str();
-  };
-  auto notNegative = [](double value) { return value >= 0; };
-  auto fraction = [](double value) { return value >= 0 && value < 1; };
-  std::string problems;
-  auto collect = [&](std::string problem) {
-    if (!problem.empty()) {
-      problems += (problems.empty() ? "" : "; ") + problem;
+  std::string faults = zerograph::options::faultsText(*options.kind, options);
+  auto add = [&](std::string fault) {
+    if (!fault.empty()) {
+      faults += (faults.empty() ? "" : "; ") + fault;
     }
   };
-  collect(require(notNegative(options.lr), "learning rate", options.lr,
-                  "0 or more"));
-  collect(require(notNegative(options.weight_decay), "weight decay",
-                  options.weight_decay, "0 or more"));
-  collect(require(notNegative(options.clip_value), "clip value",
-                  options.clip_value, "0 or more"));
-  if (options.kind == OptimizerOptions::sgd) {
-    collect(require(notNegative(options.momentum), "momentum", options.momentum,
-                    "0 or more"));
-    if (options.nesterov && options.momentum == 0) {
-      collect("nesterov needs a momentum above 0");
-    }
+  add(zerograph::options::faultOf("clip_value", options.clip_value,
+                                  zerograph::options::kNotNegative));
+  if (options.cycled_beta1 && !options.kind->cycles()) {
+    add("beta1 is cycled, which only " +
+        zerograph::options::optimizersWhere(
+            [](const auto &one) { return one.cycles(); }) +
+        " can; this is " + std::string(options.kind->name));
   }
-  if (takes(options, "beta1")) {
-    collect(require(fraction(options.beta1), "beta1", options.beta1,
-                    "at least 0 and below 1"));
-    collect(require(fraction(options.beta2), "beta2", options.beta2,
-                    "at least 0 and below 1"));
-  }
-  std::string_view kind = infoOf(options).name;
-  if (options.cycled_beta1 && !zerograph::options::optimizerOf(kind).cycles) {
-    collect(("beta1 is cycled, which only adam and adamw can; this is " +
-             infoOf(options).name)
-                .str());
-  }
-  if (options.kind == OptimizerOptions::lamb) {
-    // The elements between parameters must not become 0 / 0.
-    collect(require(options.eps > 0, "eps", options.eps, "above 0"));
-    collect(require(options.lamb_min_coeff >= 0 &&
-                        options.lamb_min_coeff <= options.lamb_max_coeff,
-                    "lamb_min_coeff", options.lamb_min_coeff,
-                    "0 or more, and at most lamb_max_coeff"));
-  } else if (takes(options, "eps")) {
-    collect(require(notNegative(options.eps), "eps", options.eps, "0 or more"));
-  }
-  return problems;
+  return faults;
 }
 
 DictionaryAttr
@@ -207,70 +167,73 @@ mlir::zg::nn::describeOptimizer(MLIRContext *context,
                                 const OptimizerOptions &options) {
   Builder b(context);
   NamedAttrList list;
-  auto number = [&](StringRef name, double value) {
-    list.append(name, b.getF64FloatAttr(value));
-  };
-  number("lr", options.lr);
-  number("weight_decay", options.weight_decay);
-  list.append("optimizer", b.getStringAttr(infoOf(options).name));
-  if (options.kind == OptimizerOptions::sgd) {
-    number("momentum", options.momentum);
-    list.append("nesterov", b.getBoolAttr(options.nesterov));
-  }
-  if (takes(options, "beta1")) {
-    number("beta1", options.beta1);
-    number("beta2", options.beta2);
-  }
-  if (takes(options, "eps")) {
-    number("eps", options.eps);
-  }
-  if (options.kind == OptimizerOptions::lamb) {
-    number("lamb_min_coeff", options.lamb_min_coeff);
-    number("lamb_max_coeff", options.lamb_max_coeff);
+  list.append("optimizer", b.getStringAttr(options.kind->name));
+  for (const Hyperparameter &one : kHyperparameters) {
+    if (options.kind->takes(one.number)) {
+      list.append(one.name, b.getF64FloatAttr(options.*one.number));
+    }
   }
   return list.getDictionary(context);
 }
 
+zerograph::options::Hyperparameters
+mlir::zg::nn::hyperparametersOf(DictionaryAttr described) {
+  zerograph::options::Hyperparameters values;
+  for (const Hyperparameter &one : kHyperparameters) {
+    if (auto value = described.getAs<FloatAttr>(one.name)) {
+      values.*one.number = value.getValueAsDouble();
+    }
+  }
+  return values;
+}
+
 std::string mlir::zg::nn::changeOptimizer(OptimizerOptions &options,
                                           DictionaryAttr numbers) {
-  const std::pair<StringRef, double *> fields[] = {
-      {"lr", &options.lr},       {"weight_decay", &options.weight_decay},
-      {"eps", &options.eps},     {"momentum", &options.momentum},
-      {"beta1", &options.beta1}, {"beta2", &options.beta2}};
-  DictionaryAttr known = describeOptimizer(numbers.getContext(), options);
-  for (NamedAttribute number : numbers) {
-    const auto *field = llvm::find_if(
-        fields, [&](auto &entry) { return entry.first == number.getName(); });
-    if (!known.get(number.getName()) || field == std::end(fields)) {
-      return (infoOf(options).name + " has no " + number.getName().strref())
-          .str();
+  for (NamedAttribute attribute : numbers) {
+    StringRef name = attribute.getName();
+    const Hyperparameter *number =
+        zerograph::options::findRow(kHyperparameters, name);
+    auto value = dyn_cast<FloatAttr>(attribute.getValue());
+    if (number == nullptr || !number->by_group ||
+        !options.kind->takes(number->number)) {
+      return std::string(options.kind->name) + " has no " + name.str();
     }
-    *field->second = cast<FloatAttr>(number.getValue()).getValueAsDouble();
+    if (!value) {
+      return name.str() + " is no number, as 0.5 : f64";
+    }
+    options.*number->number = value.getValueAsDouble();
   }
   return checkOptimizer(options);
 }
 
 SmallVector<StringRef>
 mlir::zg::nn::optimizerStates(const OptimizerOptions &options) {
-  if (options.kind == OptimizerOptions::sgd && options.momentum != 0) {
-    return {kMomentumBuffer};
+  SmallVector<StringRef> names;
+  for (const auto &state : options.kind->states) {
+    if (!state.name.empty() &&
+        (state.unless_zero == nullptr || options.*state.unless_zero != 0)) {
+      names.push_back(state.name);
+    }
   }
-  return infoOf(options).states;
+  return names;
 }
 
 Update mlir::zg::nn::buildUpdate(OpBuilder &builder, Location location,
                                  const OptimizerOptions &options,
                                  Value parameter, Value gradientSum,
-                                 ValueRange states, Scalars scalar) {
+                                 Value gradientScale, ValueRange states,
+                                 function_ref<Value(Scalar)> scalar) {
   NNBuilder b(builder, location);
-  auto whole = [&](StringRef name) {
-    Value value = b.convert(scalar(name), elementOf(parameter));
-    return b.broadcast(value, shapeOf(parameter));
+  auto everywhere = [&](Value number) {
+    return b.broadcast(b.convert(number, elementOf(parameter)),
+                       shapeOf(parameter));
   };
-  Value gradient = b.mul(gradientSum, whole(kGradientScale));
+  Value gradient = b.mul(gradientSum, everywhere(gradientScale));
   if (double limit = options.clip_value; limit != 0) {
     gradient = b.binary(BinaryKind::max, gradient, b.splat(gradient, -limit));
     gradient = b.binary(BinaryKind::min, gradient, b.splat(gradient, limit));
   }
-  return infoOf(options).build(b, options, parameter, gradient, states, whole);
+  return zerograph::options::findRow(kFormulas, options.kind->name)
+      ->build({b, options, parameter, gradient, states,
+               [&](Scalar one) { return everywhere(scalar(one)); }});
 }

@@ -45,7 +45,6 @@ SliceTable::SliceTable(ModuleOp module)
 
 Place SliceTable::named(Attribute meaning, RankedTensorType type,
                         Location location) {
-  // A scalar's name is a StringAttr; no other meaning is.
   auto [it, isNew] = byMeaning.try_emplace(meaning, records.size());
   if (isNew) {
     Record record{.location = location};
@@ -70,7 +69,7 @@ Place SliceTable::named(Attribute meaning, RankedTensorType type,
       record.label = output.getName().str();
       record.sliceClass = SliceClass::output;
     } else {
-      record.label = cast<StringAttr>(meaning).str();
+      record.label = cast<nn::ScalarAttr>(meaning).label();
       record.sliceClass = SliceClass::scalar;
       record.carried = false;
     }
@@ -139,7 +138,7 @@ SliceOp SliceTable::op(int slice) {
         /*offset=*/IntegerAttr(),
         /*lifetime=*/DenseI64ArrayAttr(), /*state=*/zero::StateAttr(),
         /*input=*/nn::InputAttr(), /*output=*/zero::OutputAttr(),
-        /*scalar=*/StringAttr(), /*tensor=*/TypeAttr());
+        /*scalar=*/nn::ScalarAttr(), /*tensor=*/TypeAttr());
     if (record.meaning) {
       op.setTensorAttr(TypeAttr::get(record.type));
       if (auto state = dyn_cast<zero::StateAttr>(record.meaning)) {
@@ -149,7 +148,7 @@ SliceOp SliceTable::op(int slice) {
       } else if (auto output = dyn_cast<zero::OutputAttr>(record.meaning)) {
         op.setOutputAttr(output);
       } else {
-        op.setScalarAttr(cast<StringAttr>(record.meaning));
+        op.setScalarAttr(cast<nn::ScalarAttr>(record.meaning));
       }
     }
     record.op = op;

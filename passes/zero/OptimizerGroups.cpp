@@ -2,8 +2,6 @@
 
 #include "passes/zero/OptimizerGroups.h"
 
-#include "options/Groups.h"
-
 #include <fnmatch.h>
 
 using namespace mlir;
@@ -23,7 +21,9 @@ OptimizerGroups::parse(StringRef texts, bool noDecay, std::string &error) {
     result.groups.push_back({group.pattern, group.pattern, group.numbers});
   }
   if (noDecay) {
-    result.groups.push_back({"no-decay", "", {{"weight_decay", 0}}});
+    const auto *decay = zerograph::options::findRow(
+        zerograph::options::kHyperparameters, "weight_decay");
+    result.groups.push_back({"no-decay", "", {{decay, 0}}});
   }
   return result;
 }
@@ -46,8 +46,8 @@ ArrayAttr OptimizerGroups::attributes(MLIRContext *context) const {
       context, builder.getStringAttr("default"), DictionaryAttr())};
   for (const Group &group : groups) {
     NamedAttrList numbers;
-    for (const auto &[name, number] : group.numbers) {
-      numbers.set(name, builder.getF64FloatAttr(number));
+    for (const auto &[number, value] : group.numbers) {
+      numbers.set(number->name, builder.getF64FloatAttr(value));
     }
     result.push_back(OptimizerGroupAttr::get(context,
                                              builder.getStringAttr(group.name),

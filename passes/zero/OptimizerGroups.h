@@ -3,6 +3,7 @@
 #ifndef ZEROGRAPH_PASSES_ZERO_OPTIMIZERGROUPS_H
 #define ZEROGRAPH_PASSES_ZERO_OPTIMIZERGROUPS_H
 
+#include "options/Groups.h"
 #include "passes/ir/zero/ZeroDialect.h"
 
 #include <optional>
@@ -32,7 +33,7 @@ private:
     /// A pattern as of `--train`. If empty, the group has parameters of at most
     /// one dimension, which are biases and the scales of norms.
     std::string pattern;
-    std::vector<std::pair<std::string, double>> numbers;
+    decltype(zerograph::options::Group::numbers) numbers;
   };
   std::vector<Group> groups; // without the first
 };

@@ -307,7 +307,7 @@ def BindScalars : Pass<"zero-bind-scalars", "::mlir::ModuleOp"> {
   let description = [{
         %seed = nn.scalar "seed" : tensor<1xi64>
         // becomes an argument
-        %seed: tensor<1xi64> {nn.scalar = "seed"}
+        %seed: tensor<1xi64> {nn.scalar = #nn.scalar<"seed">}
 
     bitwise.
   }];

@@ -50,7 +50,8 @@ StringAttr Program::nameOf(Attribute attribute) {
   if (auto input = dyn_cast<nn::InputAttr>(attribute)) {
     return input.getName();
   }
-  return cast<StringAttr>(attribute); // a scalar's
+  return StringAttr::get(func.getContext(),
+                         cast<nn::ScalarAttr>(attribute).label());
 }
 
 Value Program::argument(Type type, StringRef attributeName,
@@ -65,13 +66,17 @@ Value Program::argument(Type type, StringRef attributeName,
   return value;
 }
 
-Value Program::scalar(StringRef name, RankedTensorType type) {
-  return argument(type, nn::kScalarAttr,
-                  StringAttr::get(func.getContext(), name));
+nn::ScalarAttr Program::scalarAttr(StringRef name, int64_t group) {
+  MLIRContext *context = func.getContext();
+  return nn::ScalarAttr::get(context, StringAttr::get(context, name), group);
+}
+
+Value Program::scalar(StringRef name, RankedTensorType type, int64_t group) {
+  return argument(type, nn::kScalarAttr, scalarAttr(name, group));
 }
 
 Value Program::findScalar(StringRef name) {
-  return arguments.lookup(StringAttr::get(func.getContext(), name));
+  return arguments.lookup(scalarAttr(name, /*group=*/0));
 }
 
 void Program::result(Value value, StringRef attributeName,

@@ -45,9 +45,9 @@ public:
     return argument(type, kStateAttr, attribute);
   }
   /// Returns the one number, of this tensor type, that the runtime writes
-  /// before each run.
-  Value scalar(StringRef name, RankedTensorType type);
-  /// Returns null where the program reads none of that name.
+  /// before each run; of `group` where groups of parameters have their own.
+  Value scalar(StringRef name, RankedTensorType type, int64_t group = 0);
+  /// Returns null where the program reads none of that name and group 0.
   Value findScalar(StringRef name);
 
   /// Appends a result with `attribute` under `attributeName`.
@@ -64,6 +64,7 @@ public:
 private:
   void collect();
   StringAttr nameOf(Attribute attribute);
+  nn::ScalarAttr scalarAttr(StringRef name, int64_t group);
   /// Gives the function the type that its body has.
   void declare();
 

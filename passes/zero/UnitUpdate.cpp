@@ -8,15 +8,7 @@
 using namespace mlir;
 using namespace mlir::zg;
 using namespace mlir::zg::zero;
-
-/// Returns "learning_rate.1" for group 1: each group has its own scalars for
-/// what depends on the learning rate or the betas; the first has the plain
-/// name.
-static std::string scalarOfGroup(StringRef name, int64_t group) {
-  return group == 0 || name == nn::kGradientScale
-             ? name.str()
-             : (name + "." + Twine(group)).str();
-}
+using zerograph::options::Scalar;
 
 void UnitUpdate::run(int64_t unit, ValueRange gradients) {
   location = states.location(unit, program.location());
@@ -103,8 +95,8 @@ nn::Update UnitUpdate::updateFrom(int64_t unit, int64_t segment,
     widened.push_back(b.convert(old.back(), nn::elementOf(gradient)));
   }
   nn::Update made = nn::buildUpdate(
-      builder, location, optimizer, parameter, gradient, widened,
-      [&](StringRef name) { return scalar(unit, name); });
+      builder, location, optimizer, parameter, gradient, gradientScale(),
+      widened, [&](Scalar one) { return scalar(unit, one); });
   for (auto [role, value, before] : llvm::zip_equal(roles, made.states, old)) {
     program.update(unlessSkipped(value, before),
                    states.shard(unit, segment, role));
@@ -129,21 +121,27 @@ Value UnitUpdate::unlessSkipped(Value made, Value before) {
   if (!skips) {
     return made;
   }
-  Value scale = program.scalar(nn::kGradientScale, scalarType);
+  Value scale = gradientScale();
   Value updates = b.compare(nn::CompareKind::ne, scale, b.splat(scale, 0));
   return b.select(b.broadcast(updates, nn::shapeOf(made)), made, before);
 }
 
-Value UnitUpdate::scalar(int64_t unit, StringRef name) {
-  return program.scalar(scalarOfGroup(name, states.group(unit)), scalarType);
+Value UnitUpdate::gradientScale() {
+  return program.scalar(nn::kGradientScale, scalarType);
+}
+
+/// Returns a scalar of the unit's group of parameters.
+Value UnitUpdate::scalar(int64_t unit, Scalar one) {
+  return program.scalar(zerograph::options::nameOf(one), scalarType,
+                        states.group(unit));
 }
 
 /// Returns the rate of a step along LAMB's direction, before the ratio.
 Value UnitUpdate::trustedRate(int64_t unit) {
   nn::NNBuilder b(builder, location);
   Type element = states.declared(unit, kGradRole).getType();
-  return b.mul(b.convert(scalar(unit, nn::kStepSize), element),
-               b.convert(scalar(unit, nn::kBiasCorrection2Sqrt), element));
+  return b.mul(b.convert(scalar(unit, Scalar::step_size), element),
+               b.convert(scalar(unit, Scalar::bias_correction2_sqrt), element));
 }
 
 /// Returns the parameters that the update works on.

@@ -41,7 +41,8 @@ private:
   bool hasMaster(int64_t unit) const {
     return bool(states.declared(unit, kMasterRole));
   }
-  Value scalar(int64_t unit, StringRef name);
+  Value gradientScale();
+  Value scalar(int64_t unit, zerograph::options::Scalar one);
   Value trustedRate(int64_t unit);
   Value master(int64_t unit, int64_t segment);
   Value parameters(int64_t unit, int64_t segment);

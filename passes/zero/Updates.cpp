@@ -68,31 +68,30 @@ struct Updates : impl::UpdatesBase<Updates> {
   }
 
   FailureOr<nn::OptimizerOptions> readOptions() {
-    std::optional<nn::OptimizerOptions::Kind> kind =
-        nn::optimizerKind(optimizer);
+    namespace table = zerograph::options;
+    const table::Optimizer *kind = table::findOptimizer(optimizer.getValue());
     if (!kind) {
       return getOperation().emitError("knows no optimizer '")
-             << optimizer << "'; there are " << nn::optimizerNames();
+             << optimizer << "'; there are "
+             << table::namesOf(table::kOptimizers);
     }
-    auto coefficients =
-        zerograph::options::betas(optimizer.getValue(), betas.getValue());
-    if (!coefficients) {
+    table::Compile given;
+    given.lr = lr;
+    given.betas = betas;
+    given.eps = eps;
+    given.weight_decay = weight_decay;
+    given.momentum = momentum;
+    given.nesterov = nesterov;
+    given.lamb_min_coeff = lamb_min_coeff;
+    given.lamb_max_coeff = lamb_max_coeff;
+    std::optional<table::Hyperparameters> numbers =
+        table::hyperparametersOf(*kind, given);
+    if (!numbers) {
       return getOperation().emitError("has the betas '")
-             << betas << "'; two numbers in [0, 1) are needed, as 0.9,0.999";
+             << betas << "'; two numbers are needed, as 0.9,0.999";
     }
-    nn::OptimizerOptions options{
-        *kind,
-        lr,
-        momentum,
-        nesterov,
-        coefficients->first,
-        coefficients->second,
-        cycle_max_momentum > 0,
-        zerograph::options::epsilon(optimizer.getValue(), eps),
-        zerograph::options::weightDecay(optimizer.getValue(), weight_decay),
-        clip_value,
-        lamb_min_coeff,
-        lamb_max_coeff};
+    nn::OptimizerOptions options{*numbers, kind, cycle_max_momentum > 0,
+                                 clip_value};
     if (std::string wrong = nn::checkOptimizer(options); !wrong.empty()) {
       return getOperation().emitError(wrong);
     }

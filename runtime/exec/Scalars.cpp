@@ -2,8 +2,7 @@
 
 #include "runtime/exec/Scalars.h"
 
-#include "runtime/plan/Mesh.h"
-#include "runtime/plan/Supported.h"
+#include "runtime/plan/Describe.h"
 #include "runtime/plan/schedules/Schedule.h"
 
 #include <algorithm>
@@ -29,63 +28,54 @@ double zerograph::learningRate(const plan::Plan &plan,
 }
 
 absl::StatusOr<double> zerograph::scalarValue(const plan::Plan &plan,
-                                              const std::string &name,
+                                              plan::Scalar::Kind kind,
                                               const ScalarInputs &inputs,
                                               uint32_t group) {
   const plan::OptimizerGroup &optimizer = groupOf(plan, group);
   double lr = learningRate(plan, inputs, group);
   double update = double(inputs.update);
   double beta1 = scheduledBeta1(plan, optimizer.beta1(), inputs.update);
-  std::optional<ScalarKind> kind = scalarKind(name);
-  if (!kind) {
-    return absl::UnimplementedError(
-        absl::StrCat("the plan asks for the scalar '", name,
-                     "'; this runtime knows ", scalarNames()));
-  }
-  switch (*kind) {
-  case ScalarKind::learning_rate:
+  switch (kind) {
+  case plan::Scalar::LEARNING_RATE:
     return lr;
-  case ScalarKind::gradient_scale:
+  case plan::Scalar::GRADIENT_SCALE:
     return 1 /
            (double(worldOf(plan)) *
             double(std::max<uint32_t>(1, plan.accumulate()))) /
            inputs.loss_scale;
-  case ScalarKind::loss_scale:
+  case plan::Scalar::LOSS_SCALE:
     return inputs.loss_scale;
-  case ScalarKind::step_size:
+  case plan::Scalar::STEP_SIZE:
     return lr / (1 - std::pow(beta1, update));
-  case ScalarKind::bias_correction2_sqrt:
+  case plan::Scalar::BIAS_CORRECTION2_SQRT:
     return std::sqrt(1 - std::pow(optimizer.beta2(), update));
-  case ScalarKind::decay:
+  case plan::Scalar::DECAY:
     return 1 - lr * optimizer.weight_decay();
-  case ScalarKind::one_minus_beta1:
+  case plan::Scalar::ONE_MINUS_BETA1:
     return 1 - beta1;
-  case ScalarKind::stop:
+  case plan::Scalar::STOP:
     return inputs.stop ? 1 : 0;
-  case ScalarKind::weight:
+  case plan::Scalar::WEIGHT:
     return inputs.weight;
-  case ScalarKind::seed:
-  case ScalarKind::step:
-  case ScalarKind::sample_base:
-  case ScalarKind::rank:
-    break; // see wholeScalar
+  default:
+    return absl::InternalError(
+        absl::StrCat("no formula for the scalar ", nameOf(kind)));
   }
-  return absl::InternalError(absl::StrCat("no formula for '", name, "'"));
 }
 
 namespace {
 
 /// Returns the value of a scalar that is a whole number, if it is one.
-std::optional<uint64_t> wholeScalar(ScalarKind kind,
+std::optional<uint64_t> wholeScalar(plan::Scalar::Kind kind,
                                     const ScalarInputs &inputs) {
   switch (kind) {
-  case ScalarKind::seed:
+  case plan::Scalar::SEED:
     return inputs.seed;
-  case ScalarKind::step:
+  case plan::Scalar::STEP:
     return inputs.step;
-  case ScalarKind::sample_base:
+  case plan::Scalar::SAMPLE_BASE:
     return inputs.sample_base;
-  case ScalarKind::rank:
+  case plan::Scalar::RANK:
     return inputs.rank;
   default:
     return std::nullopt;
@@ -97,14 +87,12 @@ std::optional<uint64_t> wholeScalar(ScalarKind kind,
 absl::Status zerograph::writeScalar(const plan::Plan &plan,
                                     const plan::Scalar &scalar,
                                     const ScalarInputs &inputs, void *to) {
-  std::optional<ScalarKind> kind = scalarKind(scalar.name());
-  if (std::optional<uint64_t> whole =
-          kind ? wholeScalar(*kind, inputs) : std::nullopt) {
+  if (std::optional<uint64_t> whole = wholeScalar(scalar.kind(), inputs)) {
     std::memcpy(to, &*whole, sizeof(*whole));
     return absl::OkStatus();
   }
   ZG_ASSIGN_OR_RETURN(double value,
-                      scalarValue(plan, scalar.name(), inputs, scalar.group()));
+                      scalarValue(plan, scalar.kind(), inputs, scalar.group()));
   if (scalar.type() == plan::F64) {
     std::memcpy(to, &value, sizeof(value));
   } else {

@@ -1,7 +1,7 @@
 //===- Scalars.h - the numbers that change from step to step --------------===//
 //
-// Their names, formulas and types are in runtime/plan/Supported.h. The runtime
-// computes those of f32 in double and rounds once.
+// Their formulas and types are in runtime/plan/plan.proto. The runtime computes
+// those of f32 in double and rounds once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,7 +12,6 @@
 #include "runtime/plan/plan.pb.h"
 
 #include <optional>
-#include <string>
 
 namespace zerograph {
 
@@ -44,9 +43,9 @@ double learningRate(const plan::Plan &plan, const ScalarInputs &inputs,
                     uint32_t group = 0);
 
 /// Returns the value of a floating-point scalar of a group of parameters,
-/// before rounding; unknown names are an error.
+/// before rounding; whole numbers and unknown kinds are an error.
 absl::StatusOr<double> scalarValue(const plan::Plan &plan,
-                                   const std::string &name,
+                                   plan::Scalar::Kind kind,
                                    const ScalarInputs &inputs,
                                    uint32_t group = 0);
 

@@ -71,6 +71,9 @@ std::string nameOf(plan::StreamKind kind) {
 std::string nameOf(plan::Mode mode) {
   return lower(plan::Mode_Name(mode), mode);
 }
+std::string nameOf(plan::Scalar::Kind kind) {
+  return lower(plan::Scalar::Kind_Name(kind), kind);
+}
 
 absl::string_view opName(const plan::Step &step) { return kindOf(step).name(); }
 

@@ -25,12 +25,14 @@ plan::ElementType trainedType(const plan::Unit &unit,
                               const plan::Parameter &parameter);
 
 /// Lower-case names as in reports: "f32", "device", "gathered", "compute",
-/// "read". "?" and the number for a value this build doesn't know.
+/// "read", "learning_rate". "?" and the number for a value this build doesn't
+/// know.
 std::string nameOf(plan::ElementType type);
 std::string nameOf(plan::Space space);
 std::string nameOf(plan::SliceClass slice_class);
 std::string nameOf(plan::StreamKind kind);
 std::string nameOf(plan::Mode mode);
+std::string nameOf(plan::Scalar::Kind kind);
 
 /// "launch", "all_gather", ...; "nothing" where the step has no operation.
 absl::string_view opName(const plan::Step &step);

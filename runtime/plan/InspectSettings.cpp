@@ -15,18 +15,20 @@ using Json = nlohmann::ordered_json;
 Json optimizerJson(const plan::OptimizerGroup &optimizer) {
   Json json{{"kind", optimizer.kind()},
             {"learning_rate", optimizer.learning_rate()}};
-  const std::string &kind = optimizer.kind();
-  if (options::uses(kind, "momentum")) {
+  auto takes = [&](options::Number number) {
+    return options::takes(optimizer.kind(), number);
+  };
+  if (takes(&options::Hyperparameters::momentum)) {
     json["momentum"] = optimizer.momentum();
     json["nesterov"] = optimizer.nesterov();
   }
-  if (options::uses(kind, "beta1")) {
+  if (takes(&options::Hyperparameters::beta1)) {
     json["betas"] = {optimizer.beta1(), optimizer.beta2()};
   }
-  if (options::uses(kind, "eps")) {
+  if (takes(&options::Hyperparameters::eps)) {
     json["epsilon"] = optimizer.epsilon();
   }
-  if (kind == "lamb") {
+  if (takes(&options::Hyperparameters::lamb_min_coeff)) {
     json["coefficients"] = {optimizer.lamb_min_coeff(),
                             optimizer.lamb_max_coeff()};
   }

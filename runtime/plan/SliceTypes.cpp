@@ -33,7 +33,7 @@ public:
       note(output.slice(), output.type(), "output ", output.name());
     }
     for (const plan::Scalar &scalar : plan.scalars()) {
-      note(scalar.slice(), scalar.type(), "scalar ", scalar.name());
+      note(scalar.slice(), scalar.type(), "scalar ", nameOf(scalar.kind()));
     }
     for (const KnownTotal &known : totalsOf(plan)) {
       note(known.total->slice(), known.total->type(), known.what);

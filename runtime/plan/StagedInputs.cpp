@@ -2,25 +2,23 @@
 
 #include "runtime/plan/StagedInputs.h"
 
-#include "runtime/plan/Supported.h"
-
 namespace zerograph {
 
 bool StagedInput::isStopFlag() const {
-  return scalar && scalarKind(scalar->name()) == ScalarKind::stop;
+  return scalar && scalar->kind() == plan::Scalar::STOP;
 }
 
 bool StagedInput::isPlace() const {
-  return scalar && scalarKind(scalar->name()) == ScalarKind::rank;
+  return scalar && scalar->kind() == plan::Scalar::RANK;
 }
 
 bool StagedInput::isRanksOwn() const {
   if (input) {
     return input->per_sample();
   }
-  auto kind = scalar ? scalarKind(scalar->name()) : std::nullopt;
-  return kind == ScalarKind::stop || kind == ScalarKind::weight ||
-         kind == ScalarKind::sample_base;
+  auto kind = scalar ? scalar->kind() : plan::Scalar::INVALID;
+  return kind == plan::Scalar::STOP || kind == plan::Scalar::WEIGHT ||
+         kind == plan::Scalar::SAMPLE_BASE;
 }
 
 std::vector<StagedInput> stagedInputsOf(const plan::Plan &plan) {

@@ -5,27 +5,13 @@
 #include "runtime/plan/Describe.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
-#include <utility>
+#include <algorithm>
+#include <vector>
 
 namespace zerograph {
 namespace {
-
-constexpr std::pair<absl::string_view, ScalarKind> kScalars[] = {
-    {"learning_rate", ScalarKind::learning_rate},
-    {"gradient_scale", ScalarKind::gradient_scale},
-    {"loss_scale", ScalarKind::loss_scale},
-    {"step_size", ScalarKind::step_size},
-    {"bias_correction2_sqrt", ScalarKind::bias_correction2_sqrt},
-    {"decay", ScalarKind::decay},
-    {"one_minus_beta1", ScalarKind::one_minus_beta1},
-    {"stop", ScalarKind::stop},
-    {"weight", ScalarKind::weight},
-    {"seed", ScalarKind::seed},
-    {"step", ScalarKind::step},
-    {"sample_base", ScalarKind::sample_base},
-    {"rank", ScalarKind::rank},
-};
 
 template <typename... Args>
 absl::Status unsupported(const Args &...args) {
@@ -77,30 +63,25 @@ bool canConvolve(const plan::Target &device, plan::ElementType type) {
   return type == plan::F32 || (type == plan::F64 && device.device() == "cuda");
 }
 
-std::optional<ScalarKind> scalarKind(absl::string_view name) {
-  for (const auto &[known, kind] : kScalars) {
-    if (name == known) {
-      return kind;
-    }
-  }
-  return std::nullopt;
+options::Scalar formulaScalar(plan::Scalar::Kind kind) {
+  const auto *row = options::findRow(options::kScalarNames, nameOf(kind));
+  return row != nullptr ? row->scalar : options::Scalar::none;
 }
 
 bool isRandom(const plan::Plan &plan) {
-  for (const plan::Scalar &scalar : plan.scalars()) {
-    if (scalarKind(scalar.name()) == ScalarKind::seed) {
-      return true;
-    }
-  }
-  return false;
+  return std::any_of(plan.scalars().begin(), plan.scalars().end(),
+                     [](const plan::Scalar &scalar) {
+                       return scalar.kind() == plan::Scalar::SEED;
+                     });
 }
 
 std::string scalarNames() {
-  std::string names;
-  for (const auto &[known, kind] : kScalars) {
-    absl::StrAppend(&names, names.empty() ? "" : ", ", known);
+  std::vector<std::string> names;
+  for (int kind = plan::Scalar::INVALID + 1; plan::Scalar::Kind_IsValid(kind);
+       ++kind) {
+    names.push_back(nameOf(plan::Scalar::Kind(kind)));
   }
-  return names;
+  return absl::StrJoin(names, ", ");
 }
 
 } // namespace zerograph

@@ -8,13 +8,12 @@
 #ifndef ZEROGRAPH_RUNTIME_PLAN_SUPPORTED_H
 #define ZEROGRAPH_RUNTIME_PLAN_SUPPORTED_H
 
+#include "options/Optimizers.h"
 #include "runtime/base/Status.h"
 #include "runtime/plan/plan.pb.h"
 
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 
-#include <optional>
 #include <string>
 
 namespace zerograph {
@@ -36,57 +35,30 @@ absl::Span<const plan::ElementType> multiplied(const plan::Target &device);
 /// other types are generated products.
 bool canConvolve(const plan::Target &device, plan::ElementType type);
 
-/// The scalars that a runtime computes. `step` counts the steps of the run,
-/// from 1; `update` the updates made, this one included. A step may make none.
-/// `lr` and beta1 are what the schedule makes of the group's.
-enum class ScalarKind {
-  learning_rate,         // lr
-  gradient_scale,        // 1 / (ranks * micro-batches * loss_scale)
-  loss_scale,            // what backward begins with
-  step_size,             // lr / (1 - beta1^update)
-  bias_correction2_sqrt, // sqrt(1 - beta2^update)
-  decay,                 // 1 - lr * weight_decay
-  one_minus_beta1,       // of the beta1 that the schedule cycles
-  stop,                  // 1 if this rank wants to stop after the step
-  weight,                // by which a micro-batch of an evaluation counts
-  // Whole numbers. Of the first three random ones are made.
-  seed,        // the run's
-  step,        // of the run
-  sample_base, // the micro-batch's first sample, counted in the global batch
-  rank,        // of those that share units: which shards are this one's
-};
-
 /// Returns whether a scalar can be of this type: i64 where it is a whole
 /// number, f32 as the stop flag, else f32 or f64.
-constexpr bool canHave(ScalarKind kind, plan::ElementType type) {
+constexpr bool canHave(plan::Scalar::Kind kind, plan::ElementType type) {
   switch (kind) {
-  case ScalarKind::seed:
-  case ScalarKind::step:
-  case ScalarKind::sample_base:
-  case ScalarKind::rank:
+  case plan::Scalar::SEED:
+  case plan::Scalar::STEP:
+  case plan::Scalar::SAMPLE_BASE:
+  case plan::Scalar::RANK:
     return type == plan::I64;
-  case ScalarKind::stop:
+  case plan::Scalar::STOP:
     return type == plan::F32;
   default:
     return type == plan::F32 || type == plan::F64;
   }
 }
 
-/// Returns whether it is of a group of parameters, and each group may have
-/// another.
-constexpr bool isOfGroup(ScalarKind kind) {
-  return kind == ScalarKind::learning_rate || kind == ScalarKind::step_size ||
-         kind == ScalarKind::bias_correction2_sqrt ||
-         kind == ScalarKind::decay || kind == ScalarKind::one_minus_beta1;
-}
-
-/// The scalar of this name, if there is one.
-std::optional<ScalarKind> scalarKind(absl::string_view name);
+/// Returns which scalar of optimizers' formulas it is; `none` where it is none.
+/// Each group of parameters may have another value of these.
+options::Scalar formulaScalar(plan::Scalar::Kind kind);
 
 /// Returns whether the plan makes random numbers, of the run's seed.
 bool isRandom(const plan::Plan &plan);
 
-/// All their names, for messages.
+/// Returns the names of all scalars, for messages.
 std::string scalarNames();
 
 } // namespace zerograph

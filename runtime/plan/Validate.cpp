@@ -6,6 +6,7 @@
 #include "runtime/base/Checked.h"
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/HappensBefore.h"
+#include "runtime/plan/Hyperparameters.h"
 #include "runtime/plan/Ranges.h"
 #include "runtime/plan/Supported.h"
 #include "runtime/plan/schedules/Schedule.h"
@@ -13,10 +14,8 @@
 #include "runtime/plan/steps/Step.h"
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/str_join.h"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 namespace zerograph {
@@ -56,20 +55,22 @@ absl::Status validateGroups(const plan::Plan &plan) {
                    "forward has none");
   }
   for (const plan::OptimizerGroup &group : plan.groups()) {
-    if (options::findOptimizer(group.kind()) == nullptr) {
+    const options::Optimizer *optimizer = options::findOptimizer(group.kind());
+    if (optimizer == nullptr) {
       return invalid("the plan's optimizer is \"", group.kind(), "\"; ",
-                     absl::StrJoin(options::kOptimizers, ", ",
-                                   [](std::string *text, const auto &one) {
-                                     text->append(one.name);
-                                   }),
-                     " exist");
+                     options::namesOf(options::kOptimizers), " exist");
     }
-    for (double value :
-         {group.learning_rate(), group.momentum(), group.beta1(), group.beta2(),
-          group.epsilon(), group.weight_decay(), group.lamb_min_coeff()}) {
-      if (!std::isfinite(value)) {
-        return invalid("a number of the plan's optimizer is not finite");
+    options::Hyperparameters values = hyperparametersOf(group);
+    std::string faults = options::faultsText(*optimizer, values);
+    for (const options::Hyperparameter &one : options::kHyperparameters) {
+      if (!optimizer->takes(one.number) && values.*one.number != 0) {
+        absl::StrAppend(&faults, faults.empty() ? "" : "; ",
+                        std::string(one.name), " is ", values.*one.number,
+                        ", which it does not take");
       }
+    }
+    if (!faults.empty()) {
+      return invalid("the plan's optimizer ", group.kind(), ": ", faults);
     }
   }
   return plan.has_schedule() ? checkSchedule(plan.schedule())

@@ -116,19 +116,27 @@ absl::Status validateInputs(const plan::Plan &plan) {
 
 absl::Status validateScalars(const plan::Plan &plan) {
   for (const plan::Scalar &scalar : plan.scalars()) {
-    std::optional<ScalarKind> kind = scalarKind(scalar.name());
-    if (!kind) {
-      return invalid("the plan asks for the scalar \"", scalar.name(),
-                     "\"; this runtime knows ", scalarNames());
+    std::string name =
+        absl::StrCat("the scalar \"", nameOf(scalar.kind()), "\"");
+    if (!plan::Scalar::Kind_IsValid(scalar.kind()) ||
+        scalar.kind() == plan::Scalar::INVALID) {
+      return invalid("the plan asks for ", name, "; this runtime knows ",
+                     scalarNames());
     }
-    std::string name = absl::StrCat("the scalar \"", scalar.name(), "\"");
-    if (!canHave(*kind, scalar.type())) {
+    if (!canHave(scalar.kind(), scalar.type())) {
       return invalid(name, " is ", nameOf(scalar.type()),
                      ", which it cannot be");
     }
-    if (scalar.group() != 0 && scalar.group() >= uint32_t(plan.groups_size())) {
-      return invalid(name, " is of group ", scalar.group(), " of ",
-                     plan.groups_size());
+    uint32_t group = scalar.group();
+    if (group != 0 && group >= uint32_t(plan.groups_size())) {
+      return invalid(name, " is of group ", group, " of ", plan.groups_size());
+    }
+    options::Scalar formula = formulaScalar(scalar.kind());
+    if (formula != options::Scalar::none && !isForward(plan) &&
+        !options::findOptimizer(plan.groups(int(group)).kind())
+             ->reads(formula)) {
+      return invalid(name, " is of group ", group, ", whose optimizer ",
+                     plan.groups(int(group)).kind(), " does not read it");
     }
     ZG_RETURN_IF_ERROR(needNumber(plan, scalar.slice(), name, scalar.type()));
     ZG_RETURN_IF_ERROR(needNotCarried(plan, scalar.slice(), name));

@@ -88,7 +88,7 @@ absl::Status validateMeanings(const plan::Plan &plan) {
   }
   for (const plan::Scalar &scalar : plan.scalars()) {
     ZG_RETURN_IF_ERROR(meanings.add(
-        scalar.slice(), absl::StrCat("scalar \"", scalar.name(), "\""),
+        scalar.slice(), absl::StrCat("scalar \"", nameOf(scalar.kind()), "\""),
         {plan::SCALAR}));
   }
   for (const plan::Program &program : plan.programs()) {

@@ -113,14 +113,14 @@ TEST(Dropout, EveryStepHasItsOwnMasks) {
 // parameters what is made of the updates' number: no kernel reads both.
 TEST(Dropout, MasksCountStepsAndAdamCountsUpdates) {
   plan::Plan plan = compilePlan(nano());
-  std::map<uint32_t, std::string> scalars;
+  std::map<uint32_t, plan::Scalar::Kind> scalars;
   for (const plan::Scalar &scalar : plan.scalars()) {
-    scalars[scalar.slice()] = scalar.name();
+    scalars[scalar.slice()] = scalar.kind();
   }
   int masks = 0, updates = 0;
   for (const plan::Program &program : plan.programs()) {
     for (const plan::Step &step : program.steps()) {
-      std::set<std::string> read;
+      std::set<plan::Scalar::Kind> read;
       for (const plan::Access &access : step.accesses()) {
         if (access.mode() == plan::WRITE) {
           continue; // copied in
@@ -129,11 +129,13 @@ TEST(Dropout, MasksCountStepsAndAdamCountsUpdates) {
           read.insert(it->second);
         }
       }
-      bool counts_updates =
-          read.count("step_size") || read.count("bias_correction2_sqrt");
-      EXPECT_EQ(read.count("step"), read.count("seed")) << step.name();
-      EXPECT_FALSE(counts_updates && read.count("step")) << step.name();
-      masks += read.count("step");
+      bool counts_updates = read.count(plan::Scalar::STEP_SIZE) ||
+                            read.count(plan::Scalar::BIAS_CORRECTION2_SQRT);
+      EXPECT_EQ(read.count(plan::Scalar::STEP), read.count(plan::Scalar::SEED))
+          << step.name();
+      EXPECT_FALSE(counts_updates && read.count(plan::Scalar::STEP))
+          << step.name();
+      masks += read.count(plan::Scalar::STEP);
       updates += counts_updates;
     }
   }

@@ -137,8 +137,8 @@ TEST_F(Faults, InputsInOneSlice) {
 }
 
 TEST_F(Faults, UnknownScalar) {
-  plan.mutable_scalars(0)->set_name("bogus");
-  expectRefused(plan, "an unknown scalar", "\"bogus\"");
+  plan.mutable_scalars(0)->set_kind(plan::Scalar::Kind(99));
+  expectRefused(plan, "an unknown scalar", "\"?99\"");
 }
 
 TEST_F(Faults, ReductionsOfIntegers) {

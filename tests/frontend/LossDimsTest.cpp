@@ -20,7 +20,7 @@ Scores scores(const Shape &shape, const std::vector<std::string> &names = {},
 
 AddedLoss lossOf(const std::string &kind) {
   AddedLoss loss;
-  loss.kind = kind;
+  loss.kind = options::findRow(options::kLosses, kind);
   return loss;
 }
 

@@ -55,9 +55,11 @@ Change swapScalars(plan::Plan &plan, Random &random) {
   int i = int(random.below(count));
   for (plan::Scalar &stop : *plan.mutable_scalars()) {
     plan::Scalar &other = *plan.mutable_scalars(i);
-    if (stop.name() == "stop" && &stop != &other) {
-      stop.mutable_name()->swap(*other.mutable_name());
-      return absl::StrCat("scalars stop and ", stop.name(), " swapped");
+    if (stop.kind() == plan::Scalar::STOP && &stop != &other) {
+      stop.set_kind(other.kind());
+      other.set_kind(plan::Scalar::STOP);
+      return absl::StrCat("scalars stop and ", zerograph::nameOf(stop.kind()),
+                          " swapped");
     }
   }
   return std::nullopt;
@@ -65,8 +67,8 @@ Change swapScalars(plan::Plan &plan, Random &random) {
 
 Change unknownScalar(plan::Plan &plan, Random &random) {
   plan.mutable_scalars(int(random.below(plan.scalars_size())))
-      ->set_name("bogus");
-  return "a scalar \"bogus\"";
+      ->set_kind(plan::Scalar::Kind(99));
+  return "a scalar of an unknown kind";
 }
 
 Change lossIsStop(plan::Plan &plan, Random &random) {
@@ -99,7 +101,7 @@ Change scalarType(plan::Plan &plan, Random &random) {
   scalar.set_type(scalar.type() == plan::I64   ? plan::F64
                   : scalar.type() == plan::F64 ? plan::I64
                                                : plan::I32);
-  return absl::StrCat("scalar ", scalar.name(), " is ",
+  return absl::StrCat("scalar ", zerograph::nameOf(scalar.kind()), " is ",
                       zerograph::nameOf(scalar.type()));
 }
 
@@ -234,7 +236,10 @@ std::vector<Mutation> headerMutations() {
        microBatch,
        {"must be at least 1", "no multiple of the micro-batch",
         "samples; at most"}},
-      {"header", "optimizer", optimizer, {"is not finite", "lamb exist"}},
+      {"header",
+       "optimizer",
+       optimizer,
+       {"expected a finite number", "lamb exist"}},
       {"header",
        "schedule",
        schedule,

@@ -51,9 +51,10 @@ class UpdateOptions(Case):
                 (["--lamb-min-coeff", "1"],
                  ["--lamb-min-coeff is for --optimizer lamb; adamw"]),
                 (["--optimizer", "lamb", "--lamb-min-coeff", "11"],
-                 ["--lamb-min-coeff 11: expected at most --lamb-max-coeff"]),
+                 ["--lamb-min-coeff 11: expected at "
+                  "most lamb_max_coeff, 10"]),
                 (["--optimizer", "lamb", "--eps", "0"],
-                 ["--eps 0: lamb needs one above 0"]),
+                 ["--eps 0: expected a finite number above 0"]),
                 (["--optimizer", "lamb", "--group", "*:eps=0"],
                  ["eps is 0", "above 0"]),
                 (["--optimizer", "lamb", "--momentum", "0.9"],

@@ -4,18 +4,21 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "options/Groups.h"
 #include "runtime/base/Status.h"
 #include "tools/cli/Notes.h"
 
-#include <cmath>
-
 namespace zerograph {
 namespace {
 
-using options::uses;
+using options::Hyperparameters;
+using options::Optimizer;
 
-std::string wrongIn(const options::Compile &options, const std::string &text) {
+/// Returns what is wrong with the text of a group; empty: nothing. `values` are
+/// those that it changes.
+std::string wrongIn(const std::string &text, const Optimizer &optimizer,
+                    Hyperparameters values) {
   options::Group group = options::parseGroup(text);
   if (!group.error.empty()) {
     return group.error;
@@ -23,54 +26,60 @@ std::string wrongIn(const options::Compile &options, const std::string &text) {
   if (absl::StrContains(text, ';')) {
     return "a pattern has no semicolon; give --group again";
   }
-  for (const auto &[name, value] : group.numbers) {
-    if (!uses(options.optimizer, name)) {
-      return absl::StrCat(options.optimizer, " has no ", name);
+  for (const auto &[number, value] : group.numbers) {
+    if (!optimizer.takes(number->number)) {
+      return absl::StrCat(std::string(optimizer.name), " has no ",
+                          std::string(number->name));
     }
-    if (options.nesterov && name == "momentum" && value == 0) {
-      return "--nesterov needs a momentum above 0";
-    }
+    values.*number->number = value;
   }
-  return "";
+  return options::faultsText(optimizer, values);
 }
 
-absl::Status checkGroups(const options::Compile &options) {
+absl::Status checkGroups(const options::Compile &options,
+                         const Optimizer &optimizer,
+                         const Hyperparameters &values) {
   for (const std::string &text : options.group) {
-    std::string error = wrongIn(options, text);
+    std::string error = wrongIn(text, optimizer, values);
     if (!error.empty()) {
       return absl::InvalidArgumentError(
           absl::StrCat("--group ", text, ": ", error));
     }
   }
-  if (options.no_decay &&
-      options::weightDecay(options.optimizer, options.weight_decay) == 0) {
+  if (options.no_decay && values.weight_decay == 0) {
     warn(absl::StrCat("--no-decay has no effect: --optimizer ",
                       options.optimizer, " has no --weight-decay"));
   }
   return absl::OkStatus();
 }
 
+/// Refuses options that the optimizer does not take.
 absl::Status
-checkLamb(const options::Compile &options,
-          absl::FunctionRef<bool(const std::string &option)> isGiven) {
-  bool lamb = options.optimizer == "lamb";
-  for (const char *option : {"--lamb-min-coeff", "--lamb-max-coeff"}) {
-    if (!lamb && isGiven(option)) {
+checkTaken(const options::Compile &options, const Optimizer &optimizer,
+           absl::FunctionRef<bool(const std::string &option)> isGiven) {
+  for (const options::Hyperparameter &one : options::kHyperparameters) {
+    std::string option = "--" + std::string(one.option);
+    if (isGiven(option) && !optimizer.takes(one.number)) {
       return absl::InvalidArgumentError(
-          absl::StrCat(option, " is for --optimizer lamb; ", options.optimizer,
-                       " does not use it"));
+          absl::StrCat(option, " is for --optimizer ",
+                       options::optimizersWhere([&](const Optimizer &other) {
+                         return other.takes(one.number);
+                       }),
+                       "; ", options.optimizer, " does not use it"));
     }
   }
-  if (lamb && options.lamb_min_coeff > options.lamb_max_coeff) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--lamb-min-coeff ", options.lamb_min_coeff,
-        ": expected at most --lamb-max-coeff, ", options.lamb_max_coeff));
-  }
-  if (lamb && options.eps == 0) {
-    return absl::InvalidArgumentError(
-        "--eps 0: lamb needs one above 0, as 1e-8");
-  }
   return absl::OkStatus();
+}
+
+/// Returns what the command line has: "--betas 0.9,1", "--nesterov".
+std::string given(const options::Hyperparameter &number,
+                  const options::Compile &options,
+                  const Hyperparameters &values) {
+  return absl::StrCat("--", std::string(number.option),
+                      number.number == &Hyperparameters::nesterov ? ""
+                      : number.option == "betas"
+                          ? absl::StrCat(" ", options.betas)
+                          : absl::StrCat(" ", values.*number.number));
 }
 
 } // namespace
@@ -78,45 +87,33 @@ checkLamb(const options::Compile &options,
 absl::Status checkOptimizerOptions(
     const options::Compile &options,
     absl::FunctionRef<bool(const std::string &option)> isGiven) {
-  const std::string &kind = options.optimizer;
-  auto refuse = [&](const char *option, const char *users) {
+  const Optimizer &optimizer = *options::findOptimizer(options.optimizer);
+  ZG_RETURN_IF_ERROR(checkTaken(options, optimizer, isGiven));
+  auto values = options::hyperparametersOf(optimizer, options);
+  if (!values) {
     return absl::InvalidArgumentError(absl::StrCat(
-        option, " is for ", users, "; ", kind, " does not use it"));
+        "--betas ", options.betas, ": expected two numbers, as 0.9,0.999"));
+  }
+  // What is given says already "lr is -1, ".
+  auto refuse = [](const std::string &given, absl::string_view name,
+                   double value, absl::string_view fault) {
+    absl::ConsumePrefix(
+        &fault, absl::StrCat(name, " is ", options::numberText(value), ", "));
+    return absl::InvalidArgumentError(absl::StrCat(given, ": ", fault));
   };
-  for (const char *option : {"--momentum", "--nesterov"}) {
-    if (!uses(kind, "momentum") && isGiven(option)) {
-      return refuse(option, "--optimizer sgd");
-    }
+  if (auto faults = options::faultsOf(optimizer, *values); !faults.empty()) {
+    const options::Hyperparameter &number = *faults[0].number;
+    return refuse(given(number, options, *values),
+                  number.option == "betas" ? "" : std::string(number.name),
+                  (*values).*number.number, faults[0].text);
   }
-  if (isGiven("--betas") && !uses(kind, "beta1")) {
-    return refuse("--betas", "adam, adamw, lamb and lion");
+  std::string fault =
+      options::faultOf("clip_value", options.clip_value, options::kNotNegative);
+  if (!fault.empty()) {
+    return refuse(absl::StrCat("--clip-value ", options.clip_value),
+                  "clip_value", options.clip_value, fault);
   }
-  if (isGiven("--eps") && !uses(kind, "eps")) {
-    return refuse("--eps", "adam, adamw, lamb and adagrad");
-  }
-  ZG_RETURN_IF_ERROR(checkLamb(options, isGiven));
-  if (options.nesterov && options.momentum == 0) {
-    return absl::InvalidArgumentError("--nesterov needs --momentum");
-  }
-  const std::pair<const char *, double> kNumbers[] = {
-      {"--lr", options.lr},
-      {"--momentum", options.momentum},
-      {"--eps", options.eps},
-      {"--weight-decay", options.weight_decay},
-      {"--clip-value", options.clip_value}};
-  for (auto [option, value] : kNumbers) {
-    if (isGiven(option) && !(value >= 0 && std::isfinite(value))) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(option, " ", value,
-                       ": expected a finite number that is not negative"));
-    }
-  }
-  if (!options::betas(kind, options.betas)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--betas ", options.betas,
-                     ": expected two numbers in [0, 1), as 0.9,0.999"));
-  }
-  return checkGroups(options);
+  return checkGroups(options, optimizer, *values);
 }
 
 } // namespace zerograph

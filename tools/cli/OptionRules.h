@@ -19,7 +19,7 @@ struct OptionState {
   std::string value, by_default; ///< as texts
   bool given = false; ///< by the command line or the file of --config
 
-  bool isFlag() const { return *row.value == '\0'; }
+  bool isFlag() const { return row.value.empty(); }
   bool isChoice() const { return isFlag() || row.check.choice; }
   bool isSet() const { return value != by_default; }
 };

@@ -3,6 +3,7 @@
 #ifndef ZEROGRAPH_TOOLS_CLI_OPTIONTABLE_H
 #define ZEROGRAPH_TOOLS_CLI_OPTIONTABLE_H
 
+#include "options/Losses.h"
 #include "options/Memory.h"
 #include "options/Options.h"
 
@@ -56,7 +57,8 @@ struct OptionRule {
 /// A row of Options.def; its field and default are a member of options::Compile
 /// or options::Train or options::Export.
 struct OptionRow {
-  const char *name, *value;
+  const char *name;
+  std::string value; // what stands for the value in the help; empty: a flag
   OptionCheck check;
   unsigned commands;
   const char *help;
@@ -221,6 +223,9 @@ std::string valueText(const T &value) {
 /// Returns a default as text; empty where there is none, or the help says it.
 template <typename T>
 std::string defaultText(const OptionRow &row, const T &value) {
+  if (std::string text = options::defaultsText(row.name); !text.empty()) {
+    return text;
+  }
   bool said = std::string(row.help).find("default") != std::string::npos;
   return said ? "" : valueText(value);
 }

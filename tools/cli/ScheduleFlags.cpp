@@ -96,10 +96,11 @@ absl::Status checkScheduleOptions(
         absl::StrCat("--schedule ", kind.name, " needs ", needed));
   }
   if (options.cycle_max_momentum > 0 &&
-      !options::optimizerOf(options.optimizer).cycles) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--cycle-max-momentum is for --optimizer adam and adamw; ",
-                     options.optimizer, " does not use it"));
+      !options::findOptimizer(options.optimizer)->cycles()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--cycle-max-momentum is for --optimizer ",
+        options::optimizersWhere([](const auto &one) { return one.cycles(); }),
+        "; ", options.optimizer, " does not use it"));
   }
   if (options.cycle_min_momentum > options.cycle_max_momentum) {
     return absl::InvalidArgumentError(absl::StrCat(

@@ -38,6 +38,33 @@ def NN_InputAttr : NN_Attr<"Input", "input"> {
   let genVerifyDecl = 1;
 }
 
+def NN_ScalarAttr : NN_Attr<"Scalar", "scalar"> {
+  let summary = "An argument the runtime computes before each run.";
+  let description = [{
+    Function argument attribute `nn.scalar`. `name` is that of a kind of scalar
+    of the plan (runtime/plan/plan.proto), in small letters, and `group` the
+    group of parameters whose hyperparameters it is of.
+
+    ```mlir
+    nn.program @update(%rate: tensor<1xf32> {nn.scalar =
+        #nn.scalar<"learning_rate", group = 1>}) {
+      nn.return
+    }
+    ```
+  }];
+  let parameters = (ins "::mlir::StringAttr":$name,
+                        DefaultValuedParameter<"int64_t", "0">:$group);
+  let assemblyFormat = "`<` $name (`,` `group` `=` $group^)? `>`";
+  let extraClassDeclaration = [{
+    /// Returns what people read: "learning_rate", of another group than the
+    /// first "learning_rate.1".
+    std::string label() const {
+      return getGroup() == 0 ? getName().str()
+                             : getName().str() + "." + std::to_string(getGroup());
+    }
+  }];
+}
+
 def NN_SourceAttr : NN_Attr<"Source", "source"> {
   let summary = "Where a parameter's bytes lie.";
   let description = [{

@@ -56,8 +56,7 @@ inline constexpr llvm::StringLiteral kNextValueAttr = "nn.next_value";
 /// On a result of one f64: what the loss, a sum, is to be divided by, over all
 /// micro-batches of a step. UnitAttr.
 inline constexpr llvm::StringLiteral kLossCountAttr = "nn.loss_count";
-/// On an argument of a differentiated or later program: its role, a
-/// StringAttr such as "learning_rate". See differentiate/Optimizer.h.
+/// On an argument of a differentiated or later program. ScalarAttr.
 inline constexpr llvm::StringLiteral kScalarAttr = "nn.scalar";
 
 /// The scalars that programs may ask for with `nn.scalar`, until

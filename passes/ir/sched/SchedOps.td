@@ -68,7 +68,7 @@ def Sched_SliceOp : Sched_Op<"slice", [HasParent<"::mlir::ModuleOp">]> {
       OptionalAttr<I64Attr>:$offset,
       OptionalAttr<DenseI64ArrayAttr>:$lifetime,
       OptionalAttr<Zero_StateAttr>:$state, OptionalAttr<NN_InputAttr>:$input,
-      OptionalAttr<Zero_OutputAttr>:$output, OptionalAttr<StrAttr>:$scalar,
+      OptionalAttr<Zero_OutputAttr>:$output, OptionalAttr<NN_ScalarAttr>:$scalar,
       OptionalAttr<TypeAttr>:$tensor);
   let results = (outs Sched_Slice:$result);
   let assemblyFormat = [{
@@ -428,7 +428,7 @@ def Sched_CopyInOp : Sched_StepOp<"copy_in", (ins DenseI64ArrayAttr:$offsets)> {
     %x = sched.slice "x" input in device bytes 64
         {input = #nn.input<"x", per_sample = true>, tensor = tensor<2x8xf32>}
     %r = sched.slice "learning_rate" scalar in device bytes 4
-        {scalar = "learning_rate", tensor = tensor<1xf32>}
+        {scalar = #nn.scalar<"learning_rate">, tensor = tensor<1xf32>}
     sched.program @step slots(%s0, %s1) {
       %0 = sched.copy_in on(compute)
           (read %s0[0 for 128], read %s1[0 for 128], write %x[0 for 64],

@@ -86,11 +86,11 @@ void Updates::checkGroup(StepPlace at, const plan::Step &step,
   uint32_t group = unit.parameters().empty() ? 0 : unit.parameters(0).group();
   for (const plan::Access &access : step.accesses()) {
     const plan::Scalar *scalar = scalars[access.slice()];
-    if (scalar && isOfGroup(*scalarKind(scalar->name())) &&
+    if (scalar && formulaScalar(scalar->kind()) != options::Scalar::none &&
         scalar->group() != group) {
       problems.add("wrong group: ", describeStep(plan, at.program, at.step),
                    " updates ", unit.name(), ", of group ", group,
-                   ", and reads ", scalar->name(), " of group ",
+                   ", and reads ", nameOf(scalar->kind()), " of group ",
                    scalar->group());
     }
   }

@@ -21,10 +21,8 @@ namespace {
 
 OptimizerOptions optionsOf(const nlohmann::json &run) {
   OptimizerOptions options;
-  std::string kind = run["optimizer"];
-  options.kind = kind == "sgd"    ? OptimizerOptions::sgd
-                 : kind == "adam" ? OptimizerOptions::adam
-                                  : OptimizerOptions::adamw;
+  options.kind =
+      zerograph::options::findOptimizer(run["optimizer"].get<std::string>());
   options.lr = run["lr"];
   options.momentum = run.value("momentum", 0.0);
   options.nesterov = run.value("nesterov", false);

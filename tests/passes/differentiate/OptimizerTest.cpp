@@ -42,7 +42,7 @@ void stepSgd(Element &e, double g, int step, const OptimizerOptions &o) {
 }
 
 void stepAdam(Element &e, double g, int step, const OptimizerOptions &o) {
-  if (o.kind == OptimizerOptions::adam) {
+  if (o.kind->name == "adam") {
     g += o.weight_decay * e.p;
   } else {
     e.p -= o.lr * o.weight_decay * e.p;
@@ -69,17 +69,11 @@ void stepAdagrad(Element &e, double g, int, const OptimizerOptions &o) {
   e.p -= o.lr * g / (std::sqrt(e.first) + o.eps);
 }
 
-decltype(&stepSgd) stepOf(OptimizerOptions::Kind kind) {
-  switch (kind) {
-  case OptimizerOptions::sgd:
-    return stepSgd;
-  case OptimizerOptions::lion:
-    return stepLion;
-  case OptimizerOptions::adagrad:
-    return stepAdagrad;
-  default:
-    return stepAdam;
-  }
+decltype(&stepSgd) stepOf(std::string_view name) {
+  return name == "sgd"       ? stepSgd
+         : name == "lion"    ? stepLion
+         : name == "adagrad" ? stepAdagrad
+                             : stepAdam;
 }
 
 struct OptimizerCase {
@@ -100,9 +94,9 @@ OptimizerOptions sgd(double momentum, bool nesterov, double decay) {
   return options;
 }
 
-OptimizerOptions adam(OptimizerOptions::Kind kind, double decay) {
+OptimizerOptions adam(std::string_view name, double decay) {
   OptimizerOptions options;
-  options.kind = kind;
+  options.kind = zerograph::options::findOptimizer(name);
   options.lr = 0.01;
   options.beta1 = 0.8;
   options.beta2 = 0.95;
@@ -121,15 +115,15 @@ const OptimizerCase kCases[] = {
     {"sgd_decay", sgd(0, false, 0.1)},
     {"sgd_momentum", sgd(0.9, false, 0.1)},
     {"sgd_nesterov", sgd(0.9, true, 0.1)},
-    {"adam", adam(OptimizerOptions::adam, 0)},
-    {"adam_decay", adam(OptimizerOptions::adam, 0.1)},
-    {"adamw", adam(OptimizerOptions::adamw, 0)},
-    {"adamw_decay", adam(OptimizerOptions::adamw, 0.1)},
-    {"adamw_cycled", cycled(adam(OptimizerOptions::adamw, 0.1))},
-    {"lion", adam(OptimizerOptions::lion, 0)},
-    {"lion_decay", adam(OptimizerOptions::lion, 0.1)},
-    {"adagrad", adam(OptimizerOptions::adagrad, 0)},
-    {"adagrad_decay", adam(OptimizerOptions::adagrad, 0.1)},
+    {"adam", adam("adam", 0)},
+    {"adam_decay", adam("adam", 0.1)},
+    {"adamw", adam("adamw", 0)},
+    {"adamw_decay", adam("adamw", 0.1)},
+    {"adamw_cycled", cycled(adam("adamw", 0.1))},
+    {"lion", adam("lion", 0)},
+    {"lion_decay", adam("lion", 0.1)},
+    {"adagrad", adam("adagrad", 0)},
+    {"adagrad_decay", adam("adagrad", 0.1)},
 };
 
 class Optimizer : public ::testing::TestWithParam<OptimizerCase> {};
@@ -146,7 +140,7 @@ TEST_P(Optimizer, FollowsTheTextbook) {
     Element element = {start.values[i]};
     for (int step = 1; step <= kSteps; ++step) {
       double g = gradientAt(program.type(), step).values[i];
-      stepOf(options.kind)(element, g, step, options);
+      stepOf(options.kind->name)(element, g, step, options);
     }
     double expected[] = {element.p, element.first, element.second};
     for (auto [n, tensor] : llvm::enumerate(actual)) {
@@ -175,7 +169,7 @@ TEST(OptimizerByHand, MomentumAndNesterov) {
 
 /// Without eps the first step of Adam is the learning rate against the sign.
 TEST(OptimizerByHand, AdamStartsWithTheSign) {
-  OptimizerOptions options = adam(OptimizerOptions::adam, 0);
+  OptimizerOptions options = adam("adam", 0);
   options.eps = 0;
   UpdateProgram program(options, kSize);
   Tensor one = filled(program.type(), 1), g = one;
@@ -189,7 +183,7 @@ TEST(OptimizerByHand, AdamStartsWithTheSign) {
 /// Where the mean and the gradient are 0, Lion does nothing; else it steps by
 /// the learning rate, however small they are.
 TEST(OptimizerByHand, LionStepsByTheSign) {
-  UpdateProgram program(adam(OptimizerOptions::lion, 0), kSize);
+  UpdateProgram program(adam("lion", 0), kSize);
   Tensor one = filled(program.type(), 1), g = one;
   g.values = {0, -1e-300, 100};
   Tensor p = program.step(program.start(one), g, 1)[0];
@@ -202,12 +196,17 @@ TEST(OptimizerOptionsCheck, SaysEveryProblem) {
   EXPECT_EQ(checkOptimizer({}), "");
   OptimizerOptions options = sgd(0, true, -1);
   EXPECT_EQ(checkOptimizer(options),
-            "weight decay is -1.00, but must be 0 or more; nesterov needs a "
-            "momentum above 0");
-  options = adam(OptimizerOptions::adam, 0);
+            "weight_decay is -1, expected a finite number that is not "
+            "negative; nesterov needs a momentum above 0");
+  options = adam("adam", 0);
   options.beta2 = 1;
   EXPECT_EQ(checkOptimizer(options),
-            "beta2 is 1.00, but must be at least 0 and below 1");
+            "beta2 is 1, expected at least 0 and below 1");
+  options = cycled(adam("lion", 0));
+  options.clip_value = -1;
+  EXPECT_EQ(checkOptimizer(options),
+            "clip_value is -1, expected a finite number that is not negative; "
+            "beta1 is cycled, which only adam and adamw can; this is lion");
 }
 
 } // namespace

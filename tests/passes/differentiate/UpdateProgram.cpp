@@ -6,11 +6,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <map>
 
 using namespace mlir;
 using namespace mlir::zg::nn;
 using namespace mlir::zg::testing;
+using zerograph::options::Scalar;
 
 namespace {
 
@@ -25,18 +25,24 @@ std::string emptyFunction(const OptimizerOptions &options, int64_t size) {
   return text + ") {\n  nn.return\n}";
 }
 
-/// The scalars as Optimizer.h defines them. They keep their precision: the
-/// interpreter rounds nothing but conversions to narrower types.
-double scalarAt(const OptimizerOptions &o, StringRef name, int step) {
-  std::map<StringRef, double> scalars = {
-      {kGradientScale, 1 / kGradientParts},
-      {kLearningRate, o.lr},
-      {kStepSize, o.lr / (1 - std::pow(o.beta1, step))},
-      {kBiasCorrection2Sqrt, std::sqrt(1 - std::pow(o.beta2, step))},
-      {kDecay, 1 - o.lr * o.weight_decay},
-      {kOneMinusBeta1, 1 - o.beta1},
-  };
-  return scalars.at(name);
+/// The scalars as options/Optimizers.h defines them. They keep their precision:
+/// the interpreter rounds nothing but conversions to narrower types.
+double scalarAt(const OptimizerOptions &o, Scalar scalar, int step) {
+  switch (scalar) {
+  case Scalar::none:
+    return 1 / kGradientParts; // the gradient's scale
+  case Scalar::learning_rate:
+    return o.lr;
+  case Scalar::step_size:
+    return o.lr / (1 - std::pow(o.beta1, step));
+  case Scalar::bias_correction2_sqrt:
+    return std::sqrt(1 - std::pow(o.beta2, step));
+  case Scalar::decay:
+    return 1 - o.lr * o.weight_decay;
+  case Scalar::one_minus_beta1:
+    return 1 - o.beta1;
+  }
+  return NAN;
 }
 
 } // namespace
@@ -49,13 +55,17 @@ UpdateProgram::UpdateProgram(const OptimizerOptions &options, int64_t size)
   SmallVector<Value> states(body.getArguments().drop_front(2));
   OpBuilder builder(body.getTerminator());
   Type scalar = RankedTensorType::get(1, builder.getF32Type());
+  auto argument = [&](Scalar one) -> Value {
+    EXPECT_FALSE(llvm::is_contained(scalars, one)) << int(one);
+    scalars.push_back(one);
+    return body.addArgument(scalar, func.getLoc());
+  };
+  Value scale = argument(Scalar::none);
   Update update =
       buildUpdate(builder, func.getLoc(), options, body.getArgument(0),
-                  body.getArgument(1), states, [&](StringRef name) -> Value {
-                    EXPECT_FALSE(llvm::is_contained(scalars, name))
-                        << name.str();
-                    scalars.push_back(name.str());
-                    return body.addArgument(scalar, func.getLoc());
+                  body.getArgument(1), scale, states, [&](Scalar one) {
+                    EXPECT_TRUE(options.kind->reads(one)) << int(one);
+                    return argument(one);
                   });
   SmallVector<Value> results = {update.parameter};
   llvm::append_range(results, update.states);
@@ -85,9 +95,9 @@ std::vector<Tensor> UpdateProgram::step(std::vector<Tensor> persistent,
     value *= kGradientParts;
   }
   persistent.insert(persistent.begin() + 1, gradient);
-  for (StringRef name : scalars) {
+  for (Scalar scalar : scalars) {
     persistent.push_back(filled(func.getArgumentTypes()[persistent.size()],
-                                scalarAt(options, name, number)));
+                                scalarAt(options, scalar, number)));
   }
   return evaluate(func, persistent);
 }

@@ -28,7 +28,8 @@ public:
 private:
   nn::OptimizerOptions options;
   Program program;
-  std::vector<std::string> scalars; // that the update asked for, in order
+  /// Those that the update asked for, in order; `none` is the gradient's scale.
+  std::vector<zerograph::options::Scalar> scalars;
 };
 
 } // namespace mlir::zg::testing

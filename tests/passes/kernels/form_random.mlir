@@ -13,8 +13,8 @@
 // CHECK: nn.select
 // CHECK-NOT: nn.kernel
 nn.program @mask(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>,
-                %seed: tensor<1xi64> {nn.scalar = "seed"},
-                %step: tensor<1xi64> {nn.scalar = "step"}) -> tensor<4x8xf32> {
+                %seed: tensor<1xi64> {nn.scalar = #nn.scalar<"seed">},
+                %step: tensor<1xi64> {nn.scalar = #nn.scalar<"step">}) -> tensor<4x8xf32> {
   %r = nn.iota 0 : tensor<32xi64>
   %index = nn.reshape %r : tensor<32xi64> -> tensor<4x8xi64>
   %s0 = nn.reshape %seed : tensor<1xi64> -> tensor<1x1xi64>

@@ -13,7 +13,7 @@ module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
   // CHECK: sched.slice "u1" staging in pinned bytes 64 carried at 192
   %u1 = sched.slice "u1" staging in pinned bytes 64 carried
   // CHECK: sched.slice "s" scalar in device bytes 4 at [[S:[0-9]+]] live [0, 1, 0, 2]
-  %s = sched.slice "s" scalar in device bytes 4 {scalar = "step", tensor = tensor<1xf32>}
+  %s = sched.slice "s" scalar in device bytes 4 {scalar = #nn.scalar<"step">, tensor = tensor<1xf32>}
   %a = sched.slice "a" transient in device bytes 64
   // CHECK: sched.slice "b" transient in device bytes 64 at [[S]] live [2, 2]
   %b = sched.slice "b" transient in device bytes 64

@@ -102,7 +102,7 @@ module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
   // CHECK-LABEL: module attributes
   // CHECK: sched.program @step slots(%slot_0_of_step, %slot_1_of_step)
   // CHECK-NEXT: sched.copy_in on(compute) (read %slot_0_of_step[0 for 1088], read %slot_1_of_step[0 for 1088], write %x[0 for 1024], write %stop[0 for 4]) "inputs and scalars" from [0, 1024]
-  nn.program @step(%x: tensor<256xf32> {nn.input = #nn.input<"x", per_sample = false>}, %s: tensor<1xf32> {nn.scalar = "stop"})
+  nn.program @step(%x: tensor<256xf32> {nn.input = #nn.input<"x", per_sample = false>}, %s: tensor<1xf32> {nn.scalar = #nn.scalar<"stop">})
       -> (tensor<256xf32> {zero.updates = #zero.state<unit = 0, segment = 0, "param", sharded = true>}, tensor<1xf32> {zero.updates = #zero.state<unit = -1, segment = -1, "stop", sharded = false>}) {
     // CHECK: sched.launch @k0 {{.*}}, write %[[OWN:.+]][0 for 1024])
     %g = nn.kernel rows (%a = %x) : (tensor<256xf32>) -> tensor<256xf32> {

@@ -7,9 +7,9 @@
 // CHECK-SAME: %[[SEED:[^:]+]]: tensor<1xi64>
 // CHECK-NEXT: %[[A:.+]] = nn.binary add %[[BASE]], %[[SEED]]
 // CHECK-NEXT: nn.binary add %[[A]], %[[SEED]]
-// CHECK: %[[BASE]] {nn.scalar = "sample_base"}
-// CHECK: %[[SEED]] {nn.scalar = "seed"}
-nn.program @step(%base: tensor<1xi64> {nn.scalar = "sample_base"}) -> tensor<1xi64> {
+// CHECK: %[[BASE]] {nn.scalar = #nn.scalar<"sample_base">}
+// CHECK: %[[SEED]] {nn.scalar = #nn.scalar<"seed">}
+nn.program @step(%base: tensor<1xi64> {nn.scalar = #nn.scalar<"sample_base">}) -> tensor<1xi64> {
   %0 = nn.scalar "sample_base" : tensor<1xi64>
   %1 = nn.scalar "seed" : tensor<1xi64>
   %2 = nn.binary add %0, %1 : tensor<1xi64>

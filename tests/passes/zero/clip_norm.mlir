@@ -41,7 +41,7 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 1 : i64, z
     #zero.unit<"a", f32, elements = 1024, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [512, 512], states = [<"param", f32, sharded = false>, <"grad", f32, sharded = true>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>,
     #zero.unit<"frozen", f32, elements = 512, trainable = false, persistent = false, reason = "module", axes = ["data"], segments = [512], states = [<"param", f32, sharded = false>], placements = [<<"v", module = "", trainable = false, init = normal>, tensor<4xf32>, offset = 0>]>,
     #zero.unit<"b", f32, elements = 512, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [512], states = [<"param", f32, sharded = false>, <"grad", f32, sharded = true>], placements = [<<"u", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>]>] groups [#zero.group<"default">]
-  nn.program @update(%gradient_scale: tensor<1xf32> {nn.scalar = "gradient_scale"}, %learning_rate: tensor<1xf32> {nn.scalar = "learning_rate"}) -> (tensor<1xf32> {zero.updates = #zero.state<unit = 0, segment = -1, "param", sharded = false>}) {
+  nn.program @update(%gradient_scale: tensor<1xf32> {nn.scalar = #nn.scalar<"gradient_scale">}, %learning_rate: tensor<1xf32> {nn.scalar = #nn.scalar<"learning_rate">}) -> (tensor<1xf32> {zero.updates = #zero.state<unit = 0, segment = -1, "param", sharded = false>}) {
     %0 = nn.binary mul %gradient_scale, %learning_rate : tensor<1xf32>
     nn.return %0 : tensor<1xf32>
   }

@@ -20,7 +20,7 @@
 // CHECK-NEXT: %[[PART:.+]] = nn.binary mul %[[WIDE]], %weight : tensor<1xf64>
 // CHECK-NEXT: %[[SUM:.+]] = zero.all_reduce %[[PART]], %eval_loss group ["data"] reason "the loss of all that is evaluated"
 // CHECK-NEXT: nn.return %[[SUM]] : tensor<1xf64>
-// CHECK: %weight {nn.scalar = "weight"}
+// CHECK: %weight {nn.scalar = #nn.scalar<"weight">}
 // CHECK: %eval_loss {zero.state = #zero.state<unit = -1, segment = -1, "eval_loss", sharded = false>}
 // CHECK: %fc.shard {zero.state = #zero.state<unit = 0, segment = 0, "param", sharded = true>}
 // CHECK: tensor<1xf64> {zero.updates = #zero.state<unit = -1, segment = -1, "eval_loss", sharded = false>}

@@ -1,7 +1,7 @@
 // RUN: zerograph-opt %s --pass-pipeline='builtin.module(zero-layout{ranks=2 zero=3 no-decay=true groups="h.0.c:lr=0.5;*.c:betas=0.5,0.25,eps=1"})' | FileCheck %s
 // RUN: not zerograph-opt %s --pass-pipeline='builtin.module(zero-layout{groups="h*:rate=1"})' 2>&1 | FileCheck %s --check-prefix=WRONG
 
-// WRONG: has the group h*:rate=1: 'rate=1': expected lr=, weight_decay=, betas=, eps= or momentum=
+// WRONG: has the group h*:rate=1: 'rate=1': expected lr=, betas=, eps=, weight_decay= or momentum=
 
 // Parameters of one module that are updated with other values are units of
 // their own. The first pattern that matches counts; one-dimensional ones that

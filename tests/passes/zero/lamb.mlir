@@ -29,7 +29,7 @@
 // CHECK: %[[P0:.+]] = nn.binary sub %a.shard.0
 // CHECK: nn.gather
 // CHECK: %[[P1:.+]] = nn.binary sub %a.shard.1
-// CHECK: %rank {nn.scalar = "rank"}
+// CHECK: %rank {nn.scalar = #nn.scalar<"rank">}
 module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 3 : i64, zero.accumulate = 1 : i64} {
   zero.layout units [
     #zero.unit<"a", f32, elements = 1024, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [512, 512], states = [<"param", f32, sharded = true>, <"grad", f32, sharded = true>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf32>, offset = 0>, <<"b", module = "", trainable = true, init = normal>, tensor<600xf32>, offset = 256>]>] groups [#zero.group<"default">]

@@ -15,7 +15,7 @@ module {
     %0 = zero.all_reduce %n, %count group ["data"] reason "what the mean loss counts" : tensor<1xf64>, tensor<1xf64> -> tensor<1xf64>
     nn.return %0 : tensor<1xf64>
   }
-  nn.program @update(%gradient_scale: tensor<1xf32> {nn.scalar = "gradient_scale"}, %learning_rate: tensor<1xf32> {nn.scalar = "learning_rate"}) -> (tensor<1xf32> {zero.updates = #zero.state<unit = 0, segment = -1, "param", sharded = false>}) {
+  nn.program @update(%gradient_scale: tensor<1xf32> {nn.scalar = #nn.scalar<"gradient_scale">}, %learning_rate: tensor<1xf32> {nn.scalar = #nn.scalar<"learning_rate">}) -> (tensor<1xf32> {zero.updates = #zero.state<unit = 0, segment = -1, "param", sharded = false>}) {
     %0 = nn.binary mul %gradient_scale, %learning_rate : tensor<1xf32>
     nn.return %0 : tensor<1xf32>
   }
@@ -33,7 +33,7 @@ module {
 // CHECK: nn.unary exp
 // CHECK: nn.binary mul %[[SCALE]]
 module {
-  nn.program @step(%count: tensor<1xf64> {zero.state = #zero.state<unit = -1, segment = -1, "loss_count", sharded = false>}, %n: tensor<1xf64> {nn.input = #nn.input<"n", per_sample = false>}, %gradient_scale: tensor<1xf32> {nn.scalar = "gradient_scale"}, %learning_rate: tensor<1xf32> {nn.scalar = "learning_rate"}) -> (tensor<1xf64> {zero.updates = #zero.state<unit = -1, segment = -1, "loss_count", sharded = false>}, tensor<1xf32> {zero.updates = #zero.state<unit = 0, segment = -1, "param", sharded = false>}) {
+  nn.program @step(%count: tensor<1xf64> {zero.state = #zero.state<unit = -1, segment = -1, "loss_count", sharded = false>}, %n: tensor<1xf64> {nn.input = #nn.input<"n", per_sample = false>}, %gradient_scale: tensor<1xf32> {nn.scalar = #nn.scalar<"gradient_scale">}, %learning_rate: tensor<1xf32> {nn.scalar = #nn.scalar<"learning_rate">}) -> (tensor<1xf64> {zero.updates = #zero.state<unit = -1, segment = -1, "loss_count", sharded = false>}, tensor<1xf32> {zero.updates = #zero.state<unit = 0, segment = -1, "param", sharded = false>}) {
     %0 = zero.all_reduce %n, %count group ["data"] reason "what the mean loss counts" : tensor<1xf64>, tensor<1xf64> -> tensor<1xf64>
     %1 = nn.unary exp %learning_rate : tensor<1xf32> -> tensor<1xf32>
     %2 = nn.binary mul %gradient_scale, %1 : tensor<1xf32>
@@ -49,7 +49,7 @@ module {
 // CHECK-SAME: %gradient_scale
 // CHECK-NEXT: nn.binary mul %gradient_scale
 module {
-  nn.program @update(%gradient_scale: tensor<1xf32> {nn.scalar = "gradient_scale"}, %learning_rate: tensor<1xf32> {nn.scalar = "learning_rate"}) -> (tensor<1xf32> {zero.updates = #zero.state<unit = 0, segment = -1, "param", sharded = false>}) {
+  nn.program @update(%gradient_scale: tensor<1xf32> {nn.scalar = #nn.scalar<"gradient_scale">}, %learning_rate: tensor<1xf32> {nn.scalar = #nn.scalar<"learning_rate">}) -> (tensor<1xf32> {zero.updates = #zero.state<unit = 0, segment = -1, "param", sharded = false>}) {
     %0 = nn.binary mul %gradient_scale, %learning_rate : tensor<1xf32>
     nn.return %0 : tensor<1xf32>
   }

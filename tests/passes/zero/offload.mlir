@@ -22,7 +22,7 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 1 : i64, z
   nn.program @step(%a.master: tensor<256xf32> {zero.state = #m}, %a: tensor<512xf32> {zero.state = #p},
                    %g: tensor<512xf32> {nn.input = #nn.input<"g", per_sample = true>},
                    %x: tensor<4xf32> {nn.input = #nn.input<"x", per_sample = true>},
-                   %lr: tensor<1xf32> {nn.scalar = "lr"})
+                   %lr: tensor<1xf32> {nn.scalar = #nn.scalar<"lr">})
       -> (tensor<256xf32> {zero.updates = #m}, tensor<512xf32> {zero.updates = #p}) {
     %0 = zero.reduce_scatter %g unit 0 segment 0 group ["data"] reason "r" : tensor<512xf32> -> tensor<256xf32>
     %used = nn.unary neg %x : tensor<4xf32> -> tensor<4xf32>
@@ -133,7 +133,7 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 3 : i64, z
 module attributes {zero.mesh = #zero.mesh<["data" = 1]>, zero.stage = 0 : i64, zero.accumulate = 1 : i64} {
   nn.program @step(%a.param: tensor<512xf32> {zero.state = #whole},
                    %d: tensor<512xbf16> {nn.input = #nn.input<"d", per_sample = true>},
-                   %scale: tensor<1xf32> {nn.scalar = "scale"})
+                   %scale: tensor<1xf32> {nn.scalar = #nn.scalar<"scale">})
       -> (tensor<512xf32> {zero.updates = #whole}, tensor<33xf64> {zero.updates = #norm}) {
     %g = zero.pack %d at [0] unit 0 : tensor<512xbf16> -> tensor<512xbf16>
     %0 = nn.convert %g : tensor<512xbf16> -> tensor<512xf32>

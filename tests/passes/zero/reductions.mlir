@@ -22,7 +22,7 @@
 // CHECK: %fc.grad.0 {zero.state = #zero.state<unit = 0, segment = 0, "grad", sharded = true>}
 // CHECK: %fc.grad.1 {zero.state = #zero.state<unit = 0, segment = 1, "grad", sharded = true>}
 // CHECK: %loss.sum {zero.state = #zero.state<unit = -1, segment = -1, "loss", sharded = false>}
-// CHECK: %stop {nn.scalar = "stop"}
+// CHECK: %stop {nn.scalar = #nn.scalar<"stop">}
 // CHECK: %stop.sum {zero.state = #zero.state<unit = -1, segment = -1, "stop", sharded = false>}
 // CHECK: tensor<256xf32> {zero.updates = #zero.state<unit = 0, segment = 0, "grad", sharded = true>}
 module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 0 : i64, zero.accumulate = 1 : i64} {

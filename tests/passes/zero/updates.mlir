@@ -25,7 +25,7 @@
 // CHECK: %b.grad {zero.state = #zero.state<unit = 1, segment = 0, "grad", sharded = true>}
 // CHECK: %b.param {zero.state = #zero.state<unit = 1, segment = -1, "param", sharded = false>}
 // CHECK: %b.momentum_buffer {zero.state = #zero.state<unit = 1, segment = -1, "momentum_buffer", sharded = false>}
-// CHECK: {nn.scalar = "gradient_scale"}
+// CHECK: {nn.scalar = #nn.scalar<"gradient_scale">}
 // CHECK: %a.grad {zero.state = #zero.state<unit = 0, segment = 0, "grad", sharded = true>}
 // CHECK: zero.updates = #zero.state<unit = 1, segment = -1, "momentum_buffer", sharded = false>
 // CHECK: zero.updates = #zero.state<unit = 1, segment = -1, "param", sharded = false>
@@ -96,11 +96,11 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 3 : i64, z
 // keeps.
 
 // CHECK-LABEL: nn.program @update
-// CHECK: %gradient_scale {nn.scalar = "gradient_scale"}
+// CHECK: %gradient_scale {nn.scalar = #nn.scalar<"gradient_scale">}
 // CHECK: zero.layout
 // CHECK: states = [<"param", f64, sharded = false>, <"grad", f64, sharded = true>, <"momentum_buffer", f64, sharded = true>]
 // CHECK: ] groups [
-// CHECK-NEXT: #zero.group<"default", {lr = 1.000000e-01 : f64, momentum = {{.*}} : f64, nesterov = false, optimizer = "sgd", weight_decay = {{.*}} : f64}>
+// CHECK-NEXT: #zero.group<"default", {lr = 1.000000e-01 : f64, momentum = {{.*}} : f64, nesterov = {{.*}} : f64, optimizer = "sgd", weight_decay = {{.*}} : f64}>
 module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 2 : i64, zero.accumulate = 1 : i64} {
   zero.layout units [
     #zero.unit<"a", f64, elements = 512, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [512], states = [<"param", f64, sharded = false>, <"grad", f64, sharded = true>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<4xf64>, offset = 0>]>] groups [#zero.group<"default">]
@@ -117,10 +117,10 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 2 : i64, z
 // CHECK-LABEL: nn.program @update
 // CHECK: %a.param: tensor<256xf32>
 // CHECK: %b.param: tensor<256xf32>
-// CHECK-DAG: {nn.scalar = "gradient_scale"}
-// CHECK-DAG: {nn.scalar = "learning_rate"}
-// CHECK-DAG: {nn.scalar = "learning_rate.1"}
-// CHECK-NOT: nn.scalar = "gradient_scale.1"
+// CHECK-DAG: {nn.scalar = #nn.scalar<"gradient_scale">}
+// CHECK-DAG: {nn.scalar = #nn.scalar<"learning_rate">}
+// CHECK-DAG: {nn.scalar = #nn.scalar<"learning_rate", group = 1>}
+// CHECK-NOT: nn.scalar = #nn.scalar<"gradient_scale", group = 1>
 // CHECK: zero.layout units [
 // CHECK: #zero.unit<"a"{{.*}}<"momentum_buffer"
 // CHECK: #zero.unit<"b"
@@ -155,6 +155,16 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 2 : i64, z
 // expected-error @below {{group "b": sgd has no eps}}
 module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 2 : i64} {
   zero.layout units [] groups [#zero.group<"a">, #zero.group<"b", {eps = 0.5 : f64}>]
+  nn.program @micro() {
+    nn.return
+  }
+}
+
+// -----
+
+// expected-error @below {{group "b": lr is no number, as 0.5 : f64}}
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 2 : i64} {
+  zero.layout units [] groups [#zero.group<"a">, #zero.group<"b", {lr = 1 : i64}>]
   nn.program @micro() {
     nn.return
   }

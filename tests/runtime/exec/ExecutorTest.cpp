@@ -119,17 +119,18 @@ TEST(ScalarsTest, ScalarsAreTheOptimizersFormulas) {
   group.set_beta2(0.999);
   group.set_weight_decay(0.1);
   ScalarInputs inputs{1e-3, /*step=*/9, /*update=*/4, /*stop=*/true};
-  auto value = [&](const char *name) {
-    return *scalarValue(plan, name, inputs);
+  auto value = [&](plan::Scalar::Kind kind) {
+    return *scalarValue(plan, kind, inputs);
   };
-  EXPECT_DOUBLE_EQ(value("learning_rate"), 1e-3);
-  EXPECT_DOUBLE_EQ(value("gradient_scale"), 1.0 / 6);
-  EXPECT_DOUBLE_EQ(value("step_size"), 1e-3 / (1 - std::pow(0.9, 4)));
-  EXPECT_DOUBLE_EQ(value("bias_correction2_sqrt"),
+  EXPECT_DOUBLE_EQ(value(plan::Scalar::LEARNING_RATE), 1e-3);
+  EXPECT_DOUBLE_EQ(value(plan::Scalar::GRADIENT_SCALE), 1.0 / 6);
+  EXPECT_DOUBLE_EQ(value(plan::Scalar::STEP_SIZE),
+                   1e-3 / (1 - std::pow(0.9, 4)));
+  EXPECT_DOUBLE_EQ(value(plan::Scalar::BIAS_CORRECTION2_SQRT),
                    std::sqrt(1 - std::pow(0.999, 4)));
-  EXPECT_DOUBLE_EQ(value("decay"), 1 - 1e-4);
-  EXPECT_DOUBLE_EQ(value("stop"), 1);
-  EXPECT_FALSE(scalarValue(plan, "momentum", inputs).ok());
+  EXPECT_DOUBLE_EQ(value(plan::Scalar::DECAY), 1 - 1e-4);
+  EXPECT_DOUBLE_EQ(value(plan::Scalar::STOP), 1);
+  EXPECT_FALSE(scalarValue(plan, plan::Scalar::INVALID, inputs).ok());
 }
 
 // The schedule goes by updates, and by the group's rate or what stands in for
@@ -142,8 +143,8 @@ TEST(ScalarsTest, RatesFollowTheSchedule) {
   plan.mutable_schedule()->set_total_steps(4);
   ScalarInputs inputs{std::nullopt, /*step=*/9, /*update=*/2};
   EXPECT_EQ(learningRate(plan, inputs), 6);
-  EXPECT_EQ(*scalarValue(plan, "learning_rate", inputs), 6);
-  EXPECT_EQ(*scalarValue(plan, "decay", inputs), 1 - 6 * 0.25);
+  EXPECT_EQ(*scalarValue(plan, plan::Scalar::LEARNING_RATE, inputs), 6);
+  EXPECT_EQ(*scalarValue(plan, plan::Scalar::DECAY, inputs), 1 - 6 * 0.25);
   inputs.learning_rate = 4;
   EXPECT_EQ(learningRate(plan, inputs), 3);
 }
@@ -155,12 +156,13 @@ TEST(ScalarsTest, Beta1FollowsTheSchedule) {
   plan.mutable_schedule()->set_cycle_up(2);
   plan.mutable_schedule()->set_cycle_down(2);
   ScalarInputs inputs{8, /*step=*/2, /*update=*/2};
-  EXPECT_EQ(*scalarValue(plan, "one_minus_beta1", inputs), 0.5);
-  EXPECT_EQ(*scalarValue(plan, "step_size", inputs), 4 / 0.75);
+  EXPECT_EQ(*scalarValue(plan, plan::Scalar::ONE_MINUS_BETA1, inputs), 0.5);
+  EXPECT_EQ(*scalarValue(plan, plan::Scalar::STEP_SIZE, inputs), 4 / 0.75);
   plan.mutable_schedule()->set_cycle_min_momentum(0.5);
   plan.mutable_schedule()->set_cycle_max_momentum(0.75);
-  EXPECT_EQ(*scalarValue(plan, "one_minus_beta1", inputs), 0.375);
-  EXPECT_EQ(*scalarValue(plan, "step_size", inputs), 4 / (1 - 0.390625));
+  EXPECT_EQ(*scalarValue(plan, plan::Scalar::ONE_MINUS_BETA1, inputs), 0.375);
+  EXPECT_EQ(*scalarValue(plan, plan::Scalar::STEP_SIZE, inputs),
+            4 / (1 - 0.390625));
 }
 
 // Once a step has updated nothing, random numbers and the optimizer's
@@ -171,18 +173,18 @@ TEST(ScalarsTest, TheTwoCountersMayDiffer) {
   group.set_beta1(0.9);
   group.set_beta2(0.999);
   ScalarInputs inputs{1e-3, /*step=*/9, /*update=*/4};
-  auto write = [&](const char *name, plan::ElementType type, void *to) {
+  auto write = [&](plan::Scalar::Kind kind, plan::ElementType type, void *to) {
     plan::Scalar scalar;
-    scalar.set_name(name);
+    scalar.set_kind(kind);
     scalar.set_type(type);
     EXPECT_TRUE(writeScalar(plan, scalar, inputs, to).ok());
   };
   uint64_t step = 0;
   float step_size = 0;
   double correction = 0;
-  write("step", plan::I64, &step);
-  write("step_size", plan::F32, &step_size);
-  write("bias_correction2_sqrt", plan::F64, &correction);
+  write(plan::Scalar::STEP, plan::I64, &step);
+  write(plan::Scalar::STEP_SIZE, plan::F32, &step_size);
+  write(plan::Scalar::BIAS_CORRECTION2_SQRT, plan::F64, &correction);
   EXPECT_EQ(step, 9u);
   EXPECT_EQ(step_size, float(1e-3 / (1 - std::pow(0.9, 4))));
   EXPECT_EQ(correction, std::sqrt(1 - std::pow(0.999, 4)));

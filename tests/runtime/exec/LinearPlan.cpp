@@ -72,10 +72,10 @@ void Builder::slices() {
   input.set_slice(x);
   loss_local = b.slice("loss of this rank", SCALAR, 4, false);
   loss = b.total(*b.plan.mutable_loss(), "loss");
-  stop_local = b.scalar("stop");
+  stop_local = b.scalar(plan::Scalar::STOP);
   stop = b.total(*b.plan.mutable_stop(), "stop");
-  rate = b.scalar("learning_rate");
-  scale = b.scalar("gradient_scale");
+  rate = b.scalar(plan::Scalar::LEARNING_RATE);
+  scale = b.scalar(plan::Scalar::GRADIENT_SCALE);
   unit = b.unit("linear", kElements, sharded());
   Parameter &parameter = *b.plan.mutable_units(unit)->mutable_parameters(0);
   parameter.set_name("w");

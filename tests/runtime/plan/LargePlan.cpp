@@ -60,9 +60,9 @@ private:
     x.set_slice(input);
     loss_local = b.slice("loss of this rank", SCALAR, 4, false);
     loss = b.total(*b.plan.mutable_loss(), "loss");
-    stop_local = b.scalar("stop");
+    stop_local = b.scalar(plan::Scalar::STOP);
     stop = b.total(*b.plan.mutable_stop(), "stop");
-    rate = b.scalar("learning_rate");
+    rate = b.scalar(plan::Scalar::LEARNING_RATE);
   }
 
   /// A buffer at place `at` of the area after everything carried, in units of

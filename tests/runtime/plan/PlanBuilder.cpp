@@ -41,7 +41,7 @@ PlanBuilder::PlanBuilder(uint32_t world, uint32_t stage, uint32_t accumulate) {
   plan.set_accumulate(accumulate);
   plan.set_micro_batch(2);
   plan::OptimizerGroup &group = *plan.add_groups();
-  group.set_kind("adamw");
+  group.set_kind("lion");
   group.set_learning_rate(1e-3);
   addArena(plan::DEVICE);
   plan.add_modules()->set_elf("\x7f"
@@ -80,10 +80,11 @@ uint32_t PlanBuilder::stream(const std::string &name, plan::StreamKind kind) {
   return plan.streams_size() - 1;
 }
 
-uint32_t PlanBuilder::scalar(const std::string &name, plan::ElementType type) {
+uint32_t PlanBuilder::scalar(plan::Scalar::Kind kind, plan::ElementType type) {
   plan::Scalar &scalar = *plan.add_scalars();
-  scalar.set_name(name);
+  scalar.set_kind(kind);
   scalar.set_type(type);
+  std::string name = nameOf(kind);
   scalar.set_slice(slice(name == "stop" ? "stop of this rank" : name,
                          plan::SCALAR, elementSize(type), false));
   return scalar.slice();

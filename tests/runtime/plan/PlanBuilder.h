@@ -41,7 +41,7 @@ public:
   /// Another stream.
   uint32_t stream(const std::string &name, plan::StreamKind kind);
   /// Each with a slice of its own: its index.
-  uint32_t scalar(const std::string &name, plan::ElementType type = plan::F32);
+  uint32_t scalar(plan::Scalar::Kind kind, plan::ElementType type = plan::F32);
   uint32_t total(plan::Total &total, const std::string &name,
                  plan::ElementType type = plan::F32);
 

@@ -14,9 +14,9 @@ struct Common {
     input = builder.slice("x", plan::INPUT, 64, false);
     loss_local = builder.slice("loss of this rank", plan::SCALAR, 4, false);
     loss = builder.total(*builder.plan.mutable_loss(), "loss");
-    stop_local = builder.scalar("stop");
+    stop_local = builder.scalar(plan::Scalar::STOP);
     stop = builder.total(*builder.plan.mutable_stop(), "stop");
-    rate = builder.scalar("learning_rate");
+    rate = builder.scalar(plan::Scalar::LEARNING_RATE);
     plan::Input &x = *builder.plan.add_inputs();
     x.set_name("x");
     x.set_type(plan::F32);
@@ -136,7 +136,7 @@ static void addEvaluation(PlanBuilder &b, const Common &common, uint32_t p,
                           uint32_t statistics) {
   using namespace plan;
   uint32_t local = b.slice("loss of a micro-batch", SCALAR, 8, false);
-  uint32_t weight = b.scalar("weight", F64);
+  uint32_t weight = b.scalar(plan::Scalar::WEIGHT, F64);
   uint32_t all = b.total(*b.plan.mutable_evaluation(), "eval_loss", plan::F64);
   b.program("evaluate");
   b.copyIn({common.input, weight});

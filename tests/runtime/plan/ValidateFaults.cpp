@@ -26,7 +26,23 @@ constexpr uint64_t kHuge = ~uint64_t(0);
 
 const ValidateFault kFaults[] = {
     {"0 ranks", [](plan::Plan &p) { p.mutable_mesh(0)->set_size(0); }},
-    {"optimizer is", [](plan::Plan &p) { p.mutable_groups(0)->set_kind("x"); }},
+    {"optimizer is \"x\"; sgd, adam, adamw, lion, adagrad, lamb exist",
+     [](plan::Plan &p) { p.mutable_groups(0)->set_kind("x"); }},
+    {"the plan's optimizer lion: lr is -1, expected a finite number that is "
+     "not negative; beta2 is 1, expected at least 0 and below 1; eps is 2, "
+     "which it does not take",
+     [](plan::Plan &p) {
+       p.mutable_groups(0)->set_learning_rate(-1);
+       p.mutable_groups(0)->set_beta2(1);
+       p.mutable_groups(0)->set_epsilon(2);
+     }},
+    {"lamb_min_coeff is 2, expected at most lamb_max_coeff, 1",
+     [](plan::Plan &p) {
+       p.mutable_groups(0)->set_kind("lamb");
+       p.mutable_groups(0)->set_epsilon(1);
+       p.mutable_groups(0)->set_lamb_min_coeff(2);
+       p.mutable_groups(0)->set_lamb_max_coeff(1);
+     }},
     {"programs are", [](plan::Plan &p) { p.clear_programs(); }},
     {"alignment 48", [](plan::Plan &p) { p.mutable_arenas(0)->set_alignment(48); }},
     {"outside its arena",
@@ -255,14 +271,24 @@ const ValidateFault kFaults[] = {
        step(p, 7)->mutable_reduce_scatter()->set_wire(plan::I32);
        step(p, 7)->mutable_reduce_scatter()->set_accumulator(plan::I32);
      }},
-    {"scalar \"bogus\"; this runtime knows learning_rate, gradient_scale",
-     [](plan::Plan &p) { p.mutable_scalars(0)->set_name("bogus"); }},
+    {"the scalar \"?99\"; this runtime knows gradient_scale, loss_scale, "
+     "learning_rate",
+     [](plan::Plan &p) {
+       p.mutable_scalars(0)->set_kind(plan::Scalar::Kind(99));
+     }},
+    {"the scalar \"invalid\"; this runtime knows gradient_scale",
+     [](plan::Plan &p) { p.mutable_scalars(0)->clear_kind(); }},
+    {"the scalar \"step_size\" is of group 0, whose optimizer lion does not "
+     "read it",
+     [](plan::Plan &p) {
+       p.mutable_scalars(1)->set_kind(plan::Scalar::STEP_SIZE);
+     }},
     {"the scalar \"seed\" is f32, which it cannot be",
-     [](plan::Plan &p) { p.mutable_scalars(1)->set_name("seed"); }},
+     [](plan::Plan &p) { p.mutable_scalars(1)->set_kind(plan::Scalar::SEED); }},
     {"the scalar \"seed\" is in slice 5, which does not exist or has not the 8 "
      "bytes of an i64",
      [](plan::Plan &p) {
-       p.mutable_scalars(1)->set_name("seed");
+       p.mutable_scalars(1)->set_kind(plan::Scalar::SEED);
        p.mutable_scalars(1)->set_type(plan::I64);
      }},
     {"is of group 1 of 1", [](plan::Plan &p) { p.mutable_scalars(1)->set_group(1); }},

@@ -779,4 +779,4 @@ nn.program @f(%x: tensor<4xf32>) -> tensor<8xf32> {
 nn.program @f(%x: tensor<4xf32>) {
   nn.return
 // expected-error @below {{the program has no argument %y}}
-} where (%y {nn.scalar = "step"})
+} where (%y {nn.scalar = #nn.scalar<"step">})

@@ -27,10 +27,10 @@ nn.program @plain(%a: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK-NEXT:      %transformer.h.1.shard: tensor<99584xf32>, %transformer.h.2.shard: tensor<99584xf32>) {
 // CHECK-NEXT:    nn.return
 // CHECK-NEXT:  } where (
-// CHECK-NEXT:    %transformer.h.1.shard {nn.scalar = "s"}
+// CHECK-NEXT:    %transformer.h.1.shard {nn.scalar = #nn.scalar<"s">}
 // CHECK-NEXT:  )
 nn.program @long(%transformer.h.0.shard: tensor<99584xf32>, %transformer.h.1.shard: tensor<99584xf32>, %transformer.h.2.shard: tensor<99584xf32>) {
   nn.return
 } where (
-  %transformer.h.1.shard {nn.scalar = "s"}
+  %transformer.h.1.shard {nn.scalar = #nn.scalar<"s">}
 )

@@ -290,12 +290,12 @@ module {
 // -----
 
 // expected-error @below {{'sched.slice' op 'x' needs to have a tensor type}}
-%x = sched.slice "x" scalar in device bytes 4 {scalar = "step"}
+%x = sched.slice "x" scalar in device bytes 4 {scalar = #nn.scalar<"step">}
 
 // -----
 
 // expected-error @below {{'sched.slice' op 'x' arrives anew in each program, and is carried}}
-%x = sched.slice "x" scalar in device bytes 4 carried {scalar = "step", tensor = tensor<1xf32>}
+%x = sched.slice "x" scalar in device bytes 4 carried {scalar = #nn.scalar<"step">, tensor = tensor<1xf32>}
 
 // -----
 
@@ -310,7 +310,7 @@ module {
 // -----
 
 // expected-error @below {{'sched.slice' op 'x' is more than one of state, input, output and scalar}}
-%x = sched.slice "x" scalar in device bytes 4 carried {scalar = "step", input = #nn.input<"x", per_sample = true>, tensor = tensor<1xf32>}
+%x = sched.slice "x" scalar in device bytes 4 carried {scalar = #nn.scalar<"step">, input = #nn.input<"x", per_sample = true>, tensor = tensor<1xf32>}
 
 // -----
 
@@ -433,7 +433,7 @@ module {
   %s0 = sched.slice "s0" staging in pinned bytes 128 carried
   %s1 = sched.slice "s1" staging in pinned bytes 128 carried
   %x = sched.slice "x" input in device bytes 64 {input = #nn.input<"x", per_sample = true>, tensor = tensor<16xf32>}
-  %r = sched.slice "r" scalar in device bytes 4 {scalar = "learning_rate", tensor = tensor<1xf32>}
+  %r = sched.slice "r" scalar in device bytes 4 {scalar = #nn.scalar<"learning_rate">, tensor = tensor<1xf32>}
   %t = sched.slice "t" transient in device bytes 64
   sched.program @step slots(%s0, %s1) {
     // expected-error @below {{'sched.copy_in' op needs 3 accesses, not 4}}
@@ -447,7 +447,7 @@ module {
   %s0 = sched.slice "s0" staging in pinned bytes 128 carried
   %s1 = sched.slice "s1" staging in pinned bytes 128 carried
   %x = sched.slice "x" input in device bytes 64 {input = #nn.input<"x", per_sample = true>, tensor = tensor<16xf32>}
-  %r = sched.slice "r" scalar in device bytes 4 {scalar = "learning_rate", tensor = tensor<1xf32>}
+  %r = sched.slice "r" scalar in device bytes 4 {scalar = #nn.scalar<"learning_rate">, tensor = tensor<1xf32>}
   %t = sched.slice "t" transient in device bytes 64
   sched.program @step slots(%s0, %s1) {
     // expected-error @below {{'sched.copy_in' op does not read the slots of @step}}
@@ -461,7 +461,7 @@ module {
   %s0 = sched.slice "s0" staging in pinned bytes 128 carried
   %s1 = sched.slice "s1" staging in pinned bytes 128 carried
   %x = sched.slice "x" input in device bytes 64 {input = #nn.input<"x", per_sample = true>, tensor = tensor<16xf32>}
-  %r = sched.slice "r" scalar in device bytes 4 {scalar = "learning_rate", tensor = tensor<1xf32>}
+  %r = sched.slice "r" scalar in device bytes 4 {scalar = #nn.scalar<"learning_rate">, tensor = tensor<1xf32>}
   %t = sched.slice "t" transient in device bytes 64
   sched.program @step slots(%s0, %s1) {
     // expected-error @below {{'sched.copy_in' op writes 't', which is no input or scalar}}
@@ -475,7 +475,7 @@ module {
   %s0 = sched.slice "s0" staging in pinned bytes 128 carried
   %s1 = sched.slice "s1" staging in pinned bytes 128 carried
   %x = sched.slice "x" input in device bytes 64 {input = #nn.input<"x", per_sample = true>, tensor = tensor<16xf32>}
-  %r = sched.slice "r" scalar in device bytes 4 {scalar = "learning_rate", tensor = tensor<1xf32>}
+  %r = sched.slice "r" scalar in device bytes 4 {scalar = #nn.scalar<"learning_rate">, tensor = tensor<1xf32>}
   %t = sched.slice "t" transient in device bytes 64
   sched.program @step slots(%s0, %s1) {
     // expected-error @below {{'sched.copy_in' op access 2 has 32 bytes, but the slice has 64}}
@@ -489,7 +489,7 @@ module {
   %s0 = sched.slice "s0" staging in pinned bytes 128 carried
   %s1 = sched.slice "s1" staging in pinned bytes 128 carried
   %x = sched.slice "x" input in device bytes 64 {input = #nn.input<"x", per_sample = true>, tensor = tensor<16xf32>}
-  %r = sched.slice "r" scalar in device bytes 4 {scalar = "learning_rate", tensor = tensor<1xf32>}
+  %r = sched.slice "r" scalar in device bytes 4 {scalar = #nn.scalar<"learning_rate">, tensor = tensor<1xf32>}
   %t = sched.slice "t" transient in device bytes 64
   sched.program @step slots(%s0, %s1) {
     // expected-error @below {{'sched.copy_in' op copies 'r' from 32, not a multiple of 64 behind what is before it}}
@@ -503,7 +503,7 @@ module {
   %s0 = sched.slice "s0" staging in pinned bytes 128 carried
   %s1 = sched.slice "s1" staging in pinned bytes 128 carried
   %x = sched.slice "x" input in device bytes 64 {input = #nn.input<"x", per_sample = true>, tensor = tensor<16xf32>}
-  %r = sched.slice "r" scalar in device bytes 4 {scalar = "learning_rate", tensor = tensor<1xf32>}
+  %r = sched.slice "r" scalar in device bytes 4 {scalar = #nn.scalar<"learning_rate">, tensor = tensor<1xf32>}
   %t = sched.slice "t" transient in device bytes 64
   sched.program @step slots(%s0, %s1) {
     // expected-error @below {{'sched.copy_in' op copies 'r' from 0, not a multiple of 64 behind what is before it}}
@@ -517,7 +517,7 @@ module {
   %s0 = sched.slice "s0" staging in pinned bytes 128 carried
   %s1 = sched.slice "s1" staging in pinned bytes 128 carried
   %x = sched.slice "x" input in device bytes 64 {input = #nn.input<"x", per_sample = true>, tensor = tensor<16xf32>}
-  %r = sched.slice "r" scalar in device bytes 4 {scalar = "learning_rate", tensor = tensor<1xf32>}
+  %r = sched.slice "r" scalar in device bytes 4 {scalar = #nn.scalar<"learning_rate">, tensor = tensor<1xf32>}
   %t = sched.slice "t" transient in device bytes 64
   sched.program @step slots(%s0, %s1) {
     // expected-error @below {{'sched.copy_in' op copies 132 bytes of a slot of 128}}
