@@ -37,10 +37,12 @@ struct Phase {
 std::vector<Phase> trainingPhases(const TrainingOptions &options,
                                   const TargetInfo &target);
 
-/// Those of a plan that runs forward: `forward` stands for the first three.
+/// Returns the phases of a plan that runs forward: `forward` stands for the
+/// first three.
 std::vector<Phase> forwardPhases(const TargetInfo &target);
 
-/// Those of a gradient graph, which is no plan: loss and gradients by core ops.
+/// Returns the phases of a gradient graph, which is no plan: loss and gradients
+/// by core ops.
 std::vector<Phase> gradientPhases(const TrainingOptions &options);
 
 /// Registers each phase as the pipeline `zg-NAME`, for textual pipelines: it

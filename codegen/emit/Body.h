@@ -2,8 +2,7 @@
 //
 // Values that are the same for a whole row (or the kernel) are computed once,
 // as scalars; the others for as many columns at a time as the device has lanes.
-// Which loops there are, and where the buffers come from, is its forms'
-// business.
+// The forms make the loops and give the buffers.
 //
 //===----------------------------------------------------------------------===//
 

@@ -130,7 +130,7 @@ LogParts logParts(Lanes &l, Value x) {
   Value kLow = l.mul(k, l.real(type, 1.90821492927058770002e-10));
   Value sum = l.add(kHigh, f);
   Value lost = l.sub(f, l.sub(sum, kHigh));
-  // Where |f| > |kHigh| (k = 0) the sum is f itself and nothing is lost.
+  // If |f| > |kHigh| (k = 0), the sum is f itself and nothing is lost.
   Value exactLost = l.fma(l.mul(f, l.real(type, 0.5)), f, negate(l, square));
   Value head = l.sub(sum, square);
   Value headLost = l.sub(l.sub(sum, head), square);

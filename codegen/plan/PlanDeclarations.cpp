@@ -385,7 +385,7 @@ LogicalResult mlir::zg::writeDeclarations(ModuleOp module, const PlanInfo &info,
   if (plan.has_loss()) {
     plan.mutable_loss()->set_name(info.loss);
   }
-  // Where there are outputs, the plan only runs forward.
+  // A plan that has outputs only runs forward.
   if (plan.outputs_size() == 0 && (!plan.has_loss() || !plan.has_stop())) {
     return module.emitError("keeps no state '")
            << (plan.has_loss() ? zero::kStopRole : zero::kLossRole) << "'";

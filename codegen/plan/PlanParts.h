@@ -39,7 +39,7 @@ LogicalResult writeOperation(sched::Step op, const PlanIndex &index,
                              zerograph::plan::Step &step);
 
 /// Empty, or how `attributes` of an op differ from the fields of its message.
-/// Those that all steps or all collectives have are not the op's own.
+/// Attributes that all steps or all collectives have are not the op's own.
 std::string differenceTo(const google::protobuf::Descriptor &message,
                          ArrayRef<StringAttr> attributes);
 

@@ -179,8 +179,8 @@ void findConflicts(std::vector<Life> lives, const VectorClocks &clocks,
       lives.begin(), lives.end(),
       [](const Life &a, const Life &b) { return a.begin < b.begin; });
   std::vector<Extent> rest = restOf(clocks);
-  // Those that a later one may still meet, and how far they reach, one after
-  // the other: a large model compares a hundred million times.
+  // The buffers that a later one may still meet, and how far they reach, side
+  // by side: a large model compares a hundred million times.
   std::vector<unsigned> open, reaches;
   unsigned streams = clocks.numStreams();
   for (const Life &life : lives) {

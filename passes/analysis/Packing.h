@@ -25,8 +25,8 @@ struct PackedBuffer {
   std::map<unsigned, std::vector<unsigned>> uses;
 };
 
-/// Which buffers must not share bytes. A bit a pair: of a large model, all
-/// gradients meet.
+/// Says which buffers must not share bytes, by a bit for each pair: all
+/// gradients of a large model meet.
 class Conflicts {
 public:
   explicit Conflicts(std::size_t buffers)
@@ -71,7 +71,7 @@ struct Packing {
   /// bytes that are live at one step in issue order. Two buffers live at the
   /// same step conflict, whatever the streams.
   int64_t lowerBound = 0;
-  /// Which order of placement won, for statistics.
+  /// The order of placement that won, for statistics.
   unsigned order = 0;
 };
 

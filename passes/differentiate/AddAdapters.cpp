@@ -84,7 +84,7 @@ public:
       : program(program), training(&training), builder(program.getContext()) {}
 
   void run() {
-    // Those that are added have no adapters.
+    // Added parameters have no adapters.
     for (unsigned i = 0, count = program.getNumArguments(); i < count; ++i) {
       auto parameter =
           program.getArgAttrOfType<ParameterAttr>(i, kParameterAttr);

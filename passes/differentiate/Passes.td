@@ -158,7 +158,7 @@ def WidenGradients : Pass<"nn-widen-gradients", "::mlir::ModuleOp"> {
 def NarrowSaved : Pass<"nn-narrow-saved", "::mlir::ModuleOp"> {
   let summary = "Keeps in 16 bits what forward leaves for backward.";
   let description = [{
-    Where an f32 value of the forward part is read behind the loss, backward
+    Where an f32 value of the forward part is read after the loss, backward
     reads it rounded, so that 16 bits are kept of it; forward reads it as it was
     computed. In f32 stay: statistics, which are what an op makes of more
     numbers than it gives (a mean, a row's maximum), and what follows from them

@@ -15,7 +15,7 @@ using namespace mlir::zg::nn;
 
 namespace {
 
-/// Where samples do not lead their dimension, makes the op work on a dimension
+/// If samples do not lead their dimension, makes the op work on a dimension
 /// that they do lead: it reads its operand reshaped, and its results are shaped
 /// back.
 template <typename Op>

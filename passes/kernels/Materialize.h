@@ -99,7 +99,7 @@ private:
   FreeValues &freeValues;
   /// Values that need a buffer.
   llvm::SetVector<Value> stored;
-  /// Those that the first round found to need one. Some do not in the second,
+  /// Values that the first round found to need one. Some do not in the second,
   /// unless it counts on them.
   llvm::SetVector<Value> expected;
   llvm::DenseMap<const Group *, std::unique_ptr<KernelSpec>> groupSpecs;

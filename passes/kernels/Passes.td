@@ -141,7 +141,7 @@ def WidenProducts : Pass<"nn-widen-products", "::mlir::zg::nn::ProgramOp"> {
   let description = [{
     Where the library takes f32 alone (`TargetInfo::multipliesWidened`), each
     product gets kernels of its own that convert its operands right before it,
-    and one right behind it that rounds the result. So what lives on, from
+    and one right after it that rounds the result. So what lives on, from
     forward to backward, has 16 bits: a conversion that several products share
     would live as long as the last of them. The price is a kernel an operand,
     which no other kernel takes in. Follows `nn-form-kernels`, and CSE, which
@@ -193,7 +193,7 @@ def SplitLongRows : Pass<"nn-split-long-rows", "::mlir::zg::nn::ProgramOp"> {
   let description = [{
     One row is one work item of a kernel. Where there are few and they are long,
     each of their segments becomes a row: a reduction of `[rows, segments, 4096]`,
-    and one that folds the segments in order. What is left of a row behind its
+    and one that folds the segments in order. What is left of a row after its
     last whole segment is folded last. Products are left alone.
 
     bitwise: it is the order that a reduction of a long row has anyway.

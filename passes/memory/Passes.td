@@ -8,7 +8,7 @@ include "mlir/Pass/PassBase.td"
 def PackBuffers : Pass<"sched-pack", "::mlir::ModuleOp"> {
   let summary = "Gives every slice its offset in the arena of its space.";
   let description = [{
-    Carried slices come first, one behind the other. The others share what
+    Carried slices come first, one after the other. The others share what
     follows: two may have the same bytes only if, in each program that uses both,
     every use of one happens before every use of the other, by stream order,
     awaits and the order of collectives (`passes/analysis/HappensBefore.h`).
@@ -37,7 +37,7 @@ def LimitMemory : Pass<"sched-limit-memory", "::mlir::ModuleOp"> {
   let description = [{
     Fails where the arena of device memory is larger than `device`, or those of
     pinned and host memory together are larger than `host`, naming the step
-    where most is live there and what that is, by class. Runs behind
+    where most is live there and what that is, by class. Runs after
     `sched-pack`.
 
     bitwise: changes nothing.

@@ -66,7 +66,7 @@ public:
   /// Makes the op on the first call.
   SliceOp op(int slice);
 
-  /// Those of the module's `zero.layout`, perhaps none.
+  /// The units of the module's `zero.layout`, perhaps none.
   ArrayRef<zero::ParamUnitAttr> units() const { return unitList; }
   int64_t world() const { return mesh.ranks(); }
   /// Returns the number of ranks in a collective's group.

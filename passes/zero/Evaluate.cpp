@@ -31,7 +31,7 @@ struct Evaluate : impl::EvaluateBase<Evaluate> {
     }
     for (unsigned i = 1; i < function.getNumResults(); ++i) {
       if (!function.getResultAttr(i, nn::kLossCountAttr)) {
-        function.emitError("has a result behind the loss, of type ")
+        function.emitError("has a result after the loss, of type ")
             << function.getResultTypes()[i]
             << "; expected the loss, and perhaps what it counts";
         return signalPassFailure();

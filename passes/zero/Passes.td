@@ -26,7 +26,7 @@ def Layout : Pass<"zero-layout", "::mlir::ModuleOp"> {
     Groups the parameters of `@micro` into units and says on the module what
     they are, and for how many ranks, which stage and how many micro-batches.
     A parameter becomes a view of its unit's whole buffer, right before each op
-    that reads it; a unit's gradients become one pack, right behind the last of
+    that reads it; a unit's gradients become one pack, right after the last of
     them, and a result with `zero.gradient`; so do next values of running
     statistics, which update their state. A parameter that all its readers round
     to 16 bits is kept so, and has a master to train: the roundings become the
@@ -53,7 +53,7 @@ def Layout : Pass<"zero-layout", "::mlir::ModuleOp"> {
     ranks, zero_stage, accumulate, bucket_bytes, persistence_threshold, units,
     no_decay, master_precision, reduce, reduce_precision,
     Option<"groups", "groups", "std::string", "\"\"",
-           "what `--group` gives, one behind the other with a ; between">
+           "what `--group` gives, one after the other with a ; between">
   ];
 }
 
@@ -230,7 +230,7 @@ def NormalizeByTokenCount : Pass<"zero-normalize-by-token-count", "::mlir::Modul
     Where `nn-sum-loss` made the loss a sum, the scalar `gradient_scale`, which
     divides gradients by the number of micro-batches, gives way to 1 / count.
     The count is the state `loss_count`, summed over ranks and micro-batches. In
-    a fused step it is read right behind its sum, so that no update waits for
+    a fused step it is read right after its sum, so that no update waits for
     it. A count of 0 leaves the gradients, which then are 0.
 
         %scale = ...  // 1 / %count
@@ -250,7 +250,7 @@ def ReduceInPlace : Pass<"zero-reduce-in-place", "::mlir::ModuleOp"> {
     short while until it, where it reads the sums of no other unit. So the sum
     that a rank makes takes the place of its own, in the pack, unless it is
     carried; and in stage 0 the other ranks' parts are gathered into the rest of
-    the pack, right behind the reductions:
+    the pack, right after the reductions:
 
         %s = zero.reduce_scatter %g unit 0 segment 0 ... in_place
         %r = zero.all_gather %s unit 0 ... in_place
@@ -264,7 +264,7 @@ def Evaluate : Pass<"zero-evaluate", "::mlir::ModuleOp"> {
   let summary = "Makes @evaluate a program that adds up the loss over ranks.";
   let description = [{
     `@evaluate`, if the module has one, is the forward graph of an evaluation,
-    with the loss as its result, and what it counts behind it where
+    with the loss as its result, and what it counts after it where
     `nn-sum-loss` has made that. Its parameters become views of the units
     that training has, gathered where ranks keep shards alone. The loss is
     converted to f64, multiplied by the scalar "weight" and added to the state

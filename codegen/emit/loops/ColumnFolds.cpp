@@ -65,7 +65,7 @@ LogicalResult ColumnFolds::findReductions(nn::KernelOp kernel) {
       return kernel.emitError("'")
              << nn::nameOf(kernel.getLoc())
              << "': a kernel that reduces a dimension between others reads "
-                "nothing behind the reduction";
+                "nothing after the reduction";
     }
     if (node.kind == Node::Kind::Reduce) {
       if (node.depth > 1) {

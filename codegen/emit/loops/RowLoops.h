@@ -21,12 +21,12 @@ namespace mlir::zg::emit {
 /// there are several threads the columns are a multiple of the lanes.
 struct RowThreads {
   int64_t count = 1;
-  /// Which of them this is; null: the only one.
+  /// The number of this one; null: the only one.
   Value number;
   /// So many groups of `count` threads share the segments of a row: segment s
   /// is computed by group s mod `groups`.
   int64_t groups = 1;
-  /// Which of them this is; null: the only one.
+  /// The number of this one; null: the only one.
   Value group;
 };
 

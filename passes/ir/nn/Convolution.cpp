@@ -82,7 +82,7 @@ LogicalResult Convolution::verify(Operation *op) const {
       return op->emitOpError("windows do not fit place dimension ")
              << i << ": " << output.getDimSize(i + 2) << " of " << window
              << " elements, " << strides[i] << " apart, in "
-             << input.getDimSize(i + 2) << " elements behind " << low[i]
+             << input.getDimSize(i + 2) << " elements after " << low[i]
              << " zeros";
     }
   }

@@ -122,7 +122,7 @@ def NN_ScatterKind : NN_Enum<"ScatterKind", "how a row enters a table", [
 ]>;
 def NN_ScatterKindAttr : EnumAttr<NN_Dialect, NN_ScatterKind, "scatter_kind">;
 
-// Which of the three tensors of a convolution is computed from the others.
+// Says which of the three tensors of a convolution is computed from the others.
 def NN_ConvolutionKind : NN_Enum<"ConvolutionKind", "what a convolution gives", [
   NN_Case<"forward", 0>, NN_Case<"input", 1>, NN_Case<"weights", 2>
 ]>;

@@ -126,7 +126,7 @@ def NN_ConvolutionOp : NN_PureOp<"convolution", [
     `[N, K, places...]`. `forward` computes the output of input and weights;
     `input` and `weights` are its transposes: the gradient of the one by that
     of the output and the other. `low` zeros lie in front of the input, and
-    behind it as many as the last window reaches. Becomes a library call.
+    after it as many as the last window reaches. Becomes a library call.
 
     **Lifespan**: import to lowering into sched, where it becomes a
     `sched.convolution`; to `nn-decompose` where no library takes its type.
@@ -135,7 +135,7 @@ def NN_ConvolutionOp : NN_PureOp<"convolution", [
     - All three have the same float type and rank, at least 3.
     - Strides, low and dilations have one number for each place dimension.
     - The groups divide the channels of input and output, and samples agree.
-    - The windows fit the input: behind the last one less is left than would
+    - The windows fit the input: after the last one less is left than would
       make another.
   }];
   let arguments = (ins NN_ConvolutionKindAttr:$kind, NN_FloatTensor:$lhs,

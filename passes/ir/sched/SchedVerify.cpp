@@ -383,7 +383,7 @@ LogicalResult CopyInOp::verify() {
     if (offset % kSliceAlignment != 0 || offset < end) {
       return emitOpError("copies '")
              << to.getLabel() << "' from " << offset
-             << ", not a multiple of 64 behind what is before it";
+             << ", not a multiple of 64 after what is before it";
     }
     end = offset + to.getBytes();
   }

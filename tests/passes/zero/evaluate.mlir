@@ -73,7 +73,7 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 0 : i64, z
 // -----
 
 module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 0 : i64, zero.accumulate = 1 : i64} {
-  // expected-error @below {{has a result behind the loss, of type 'tensor<f32>'; expected the loss, and perhaps what it counts}}
+  // expected-error @below {{has a result after the loss, of type 'tensor<f32>'; expected the loss, and perhaps what it counts}}
   nn.program @evaluate(%x: tensor<f32> {nn.input = #nn.input<"x", per_sample = false>}) -> (tensor<f32> {nn.output = "loss"}, tensor<f32> {nn.output = "x"}) {
     nn.return %x, %x : tensor<f32>, tensor<f32>
   }

@@ -64,7 +64,7 @@ nn.program @groups(%x: tensor<2x4x8xf32>, %w: tensor<8x4x3xf32>) {
 
 // One window more would fit.
 nn.program @windows(%x: tensor<2x4x8xf32>, %w: tensor<8x4x3xf32>) {
-  // expected-error @+1 {{'nn.convolution' op windows do not fit place dimension 0: 5 of 3 elements, 1 apart, in 8 elements behind 0 zeros}}
+  // expected-error @+1 {{'nn.convolution' op windows do not fit place dimension 0: 5 of 3 elements, 1 apart, in 8 elements after 0 zeros}}
   %0 = nn.convolution forward %x, %w strides [1] low [0] dilations [1] groups 1 : tensor<2x4x8xf32>, tensor<8x4x3xf32> -> tensor<2x8x5xf32>
   nn.return
 }

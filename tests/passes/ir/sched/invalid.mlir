@@ -492,7 +492,7 @@ module {
   %r = sched.slice "r" scalar in device bytes 4 {scalar = #nn.scalar<"learning_rate">, tensor = tensor<1xf32>}
   %t = sched.slice "t" transient in device bytes 64
   sched.program @step slots(%s0, %s1) {
-    // expected-error @below {{'sched.copy_in' op copies 'r' from 32, not a multiple of 64 behind what is before it}}
+    // expected-error @below {{'sched.copy_in' op copies 'r' from 32, not a multiple of 64 after what is before it}}
     %0 = sched.copy_in on(compute) (read %s0[0 for 128], read %s1[0 for 128], write %x[0 for 64], write %r[0 for 4]) "c" from [0, 32]
   }
 }
@@ -506,7 +506,7 @@ module {
   %r = sched.slice "r" scalar in device bytes 4 {scalar = #nn.scalar<"learning_rate">, tensor = tensor<1xf32>}
   %t = sched.slice "t" transient in device bytes 64
   sched.program @step slots(%s0, %s1) {
-    // expected-error @below {{'sched.copy_in' op copies 'r' from 0, not a multiple of 64 behind what is before it}}
+    // expected-error @below {{'sched.copy_in' op copies 'r' from 0, not a multiple of 64 after what is before it}}
     %0 = sched.copy_in on(compute) (read %s0[0 for 128], read %s1[0 for 128], write %x[0 for 64], write %r[0 for 4]) "c" from [0, 0]
   }
 }
