@@ -173,7 +173,6 @@ void buildKernels(OpPassManager &passes, const TargetInfo &target) {
   // Before kernels: a transposition that a product takes over needs none.
   passes.addNestedPass<nn::ProgramOp>(nn::createSimplifyMatmul());
   addCleanup(passes);
-  passes.addPass(zero::createSplitSides());
   passes.addNestedPass<nn::ProgramOp>(nn::createFormKernels());
   // Before CSE: kernels that read a buffer and its copy may then be equal.
   passes.addNestedPass<nn::ProgramOp>(nn::createElideCopies());
@@ -182,8 +181,7 @@ void buildKernels(OpPassManager &passes, const TargetInfo &target) {
   // Runs after CSE, which would merge conversions that are to be made twice.
   passes.addNestedPass<nn::ProgramOp>(nn::createWidenProducts(target));
   passes.addNestedPass<nn::ProgramOp>(nn::createVerifyKernels());
-  // Again, after CSE, as what follows.
-  passes.addPass(zero::createSplitSides());
+  // After CSE, as what follows.
   passes.addNestedPass<nn::ProgramOp>(zero::createForgetRecalls());
   passes.addNestedPass<nn::ProgramOp>(zero::createHoistUpdates());
 }

@@ -40,9 +40,7 @@ std::optional<Rows> rowsOf(ReduceOp op) {
 
 class Splitter {
 public:
-  Splitter(ReduceOp op, Rows rows)
-      : op(op), rows(rows), builder(op),
-        element(cast<RankedTensorType>(op.getType()).getElementType()) {}
+  Splitter(ReduceOp op, Rows rows) : op(op), rows(rows), builder(op) {}
 
   void split() {
     int64_t whole = rows.columns / kRowSegment;
@@ -62,8 +60,8 @@ public:
   }
 
 private:
-  RankedTensorType typeOf(ArrayRef<int64_t> shape) const {
-    return RankedTensorType::get(shape, element);
+  RankedTensorType typeOf(ArrayRef<int64_t> shape) {
+    return op.getType().clone(shape);
   }
 
   Value reshape(Value x, ArrayRef<int64_t> shape) {
@@ -119,7 +117,6 @@ private:
   ReduceOp op;
   Rows rows;
   OpBuilder builder;
-  Type element;
 };
 
 struct SplitLongRowsPass : nn::impl::SplitLongRowsBase<SplitLongRowsPass> {

@@ -21,9 +21,8 @@ bool isHalf(Type type) { return nn::isHalf(elementOf(type)); }
 
 Value convert(OpBuilder &builder, Location location, Value value,
               Type element) {
-  auto type = cast<RankedTensorType>(value.getType());
   return builder.create<nn::ConvertOp>(
-      location, RankedTensorType::get(type.getShape(), element), value);
+      location, cast<RankedTensorType>(value.getType()).clone(element), value);
 }
 
 /// Returns whether the op is widened where it has halves.
@@ -52,8 +51,7 @@ void widen(Operation *op) {
       continue;
     }
     Type half = elementOf(result.getType());
-    result.setType(RankedTensorType::get(
-        cast<RankedTensorType>(result.getType()).getShape(), wide));
+    result.setType(cast<RankedTensorType>(result.getType()).clone(wide));
     Value narrow = convert(builder, op->getLoc(), result, half);
     result.replaceAllUsesExcept(narrow, narrow.getDefiningOp());
   }

@@ -14,8 +14,7 @@ using namespace mlir::zg;
 namespace {
 
 Type withElement(Value value, Type element) {
-  auto type = cast<RankedTensorType>(value.getType());
-  return RankedTensorType::get(type.getShape(), element);
+  return cast<RankedTensorType>(value.getType()).clone(element);
 }
 
 /// A kernel that converts one buffer into another.

@@ -31,7 +31,7 @@ std::string mlir::zg::sched::labelOf(Operation *op) {
 }
 
 BufferAssignment::BufferAssignment(nn::ProgramOp function, SliceTable &slices)
-    : function(function), slices(slices), sides(function) {
+    : function(function), slices(slices) {
   for (auto [index, op] : llvm::enumerate(function.front())) {
     positions[&op] = index;
   }

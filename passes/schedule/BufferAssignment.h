@@ -4,7 +4,7 @@
 #define ZEROGRAPH_PASSES_SCHEDULE_BUFFERASSIGNMENT_H
 
 #include "passes/ir/nn/NNDialect.h"
-#include "passes/ir/zero/ZeroSides.h"
+#include "passes/ir/zero/ZeroDialect.h"
 #include "passes/schedule/Part.h"
 
 namespace mlir::zg::sched {
@@ -32,8 +32,6 @@ public:
   Place resultPlace(unsigned index) const { return resultPlaces[index]; }
   /// Returns where operand `index` of a pack or an in-place gather belongs.
   Place operandPlace(Operation *op, unsigned index) const;
-  /// Returns whether the host computes the op.
-  bool onHost(Operation *op) const { return sides.onHost(op); }
 
 private:
   LogicalResult bindArguments();
@@ -69,7 +67,6 @@ private:
 
   nn::ProgramOp function;
   SliceTable &slices;
-  zero::Sides sides;
   DenseMap<Operation *, unsigned> positions;
   DenseMap<Value, Place> bound;
   /// By slice, what lies there before it is replaced: arguments, or what was

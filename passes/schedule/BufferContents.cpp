@@ -1,5 +1,6 @@
 //===- BufferContents.cpp - a slice for what nobody wants elsewhere -------===//
 
+#include "passes/ir/zero/ZeroSpaces.h"
 #include "passes/schedule/BufferAssignment.h"
 
 using namespace mlir;
@@ -71,9 +72,9 @@ Space BufferAssignment::spaceOf(Value value) const {
                  llvm::any_of(value.getUsers(), [](Operation *user) {
                    return isa<zero::FetchOp, zero::WriteOp>(user);
                  });
-  return !sides.onHost(value) ? Space::device
-         : crosses            ? Space::pinned
-                              : Space::host;
+  return zero::spaceOf(value.getType()) != zero::Space::host ? Space::device
+         : crosses                                           ? Space::pinned
+                                                             : Space::host;
 }
 
 /// The class of a buffer, and what it holds of a unit.

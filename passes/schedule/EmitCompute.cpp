@@ -3,13 +3,14 @@
 #include "passes/schedule/StepEmitter.h"
 
 #include "passes/ir/nn/Convolution.h"
+#include "passes/ir/zero/ZeroSpaces.h"
 
 using namespace mlir;
 using namespace mlir::zg;
 using namespace mlir::zg::sched;
 
 LogicalResult StepEmitter::launch(Operation *op) {
-  bool onHost = storage.onHost(op);
+  bool onHost = zero::isOnHost(op);
   // Launches of the host leave nothing for each other.
   FailureOr<int64_t> scratch =
       onHost ? FailureOr<int64_t>(0) : target.kernelScratchBytes(op);
@@ -20,7 +21,8 @@ LogicalResult StepEmitter::launch(Operation *op) {
   if (failed(accesses)) {
     return failure();
   }
-  create<LaunchOp>(streamOf(op), *accesses, label, kernels.intern(op, onHost));
+  create<LaunchOp>(onHost ? Stream::update : Stream::compute, *accesses, label,
+                   kernels.intern(op));
   return success();
 }
 

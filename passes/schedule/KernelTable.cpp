@@ -3,6 +3,7 @@
 #include "passes/schedule/KernelTable.h"
 
 #include "mlir/IR/IRMapping.h"
+#include "passes/ir/zero/ZeroSpaces.h"
 
 #include <limits>
 
@@ -10,19 +11,23 @@ using namespace mlir;
 using namespace mlir::zg;
 using namespace mlir::zg::sched;
 
-FlatSymbolRefAttr KernelTable::intern(Operation *op, bool onHost) {
+FlatSymbolRefAttr KernelTable::intern(Operation *op) {
   auto builder = OpBuilder::atBlockEnd(module.getBody());
-  auto kernel = builder.create<sched::KernelOp>(op->getLoc(), "kernel", onHost);
+  auto kernel = builder.create<sched::KernelOp>(op->getLoc(), "kernel",
+                                                zero::isOnHost(op));
   Block &block = kernel.getBody().emplaceBlock();
   IRMapping mapping;
   SmallVector<Value> arguments;
   for (Value operand : op->getOperands()) {
-    arguments.push_back(block.addArgument(operand.getType(), op->getLoc()));
+    arguments.push_back(block.addArgument(
+        zero::typeIn(zero::Space::device, operand.getType()), op->getLoc()));
   }
   builder.setInsertionPointToEnd(&block);
   // Operands by place and not by value: two of them may be the same tensor.
   Operation *body = builder.clone(*op);
   body->setOperands(arguments);
+  // Whoever computes it, the kernel is the same.
+  zero::placeIn(zero::Space::device, body);
 
   std::string text;
   llvm::raw_string_ostream stream(text);

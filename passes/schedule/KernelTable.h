@@ -15,7 +15,7 @@ public:
 
   /// The kernel that does what `op`, an nn.kernel or nn.matmul, does: the
   /// device's, or the host's that helps it.
-  FlatSymbolRefAttr intern(Operation *op, bool onHost);
+  FlatSymbolRefAttr intern(Operation *op);
 
 private:
   ModuleOp module;

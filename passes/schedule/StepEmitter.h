@@ -56,10 +56,6 @@ private:
   void write(zero::WriteOp op);
   LogicalResult finish(nn::ReturnOp op);
 
-  /// Returns the stream that computes the op.
-  Stream streamOf(Operation *op) const {
-    return storage.onHost(op) ? Stream::update : Stream::compute;
-  }
   /// Returns the stream that copies between two spaces, or within one.
   Stream streamOf(Place from, Place to) const;
   /// Returns the stream that copies and fills within the memory that a slice

@@ -1,7 +1,7 @@
 //===- FileStates.cpp - what of the rank's file is read and written -------===//
 
 #include "passes/ir/nn/NNDialect.h"
-#include "passes/ir/zero/ZeroSides.h"
+#include "passes/ir/zero/ZeroDialect.h"
 #include "passes/zero/Passes.h"
 #include "passes/zero/UnitStates.h"
 

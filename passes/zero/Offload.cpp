@@ -1,8 +1,10 @@
 //===- Offload.cpp - what the host computes, and what crosses to it -------===//
 
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/ir/nn/LiteralValues.h"
 #include "passes/ir/nn/Queries.h"
-#include "passes/ir/zero/ZeroSides.h"
+#include "passes/ir/zero/ZeroSpaces.h"
 #include "passes/zero/Passes.h"
 #include "passes/zero/UnitStates.h"
 
@@ -13,34 +15,38 @@ namespace mlir::zg::zero {
 
 namespace {
 
-/// The ops of a program that the host computes: those that work on its memory,
-/// and those whose results only these use.
-class HostOps {
-public:
-  explicit HostOps(nn::ProgramOp program) : sides(program) {
-    for (Operation &op : llvm::reverse(program.front())) {
-      if (mayBeOnHost(&op) && !op.use_empty() &&
-          llvm::all_of(op.getUsers(),
-                       [&](Operation *user) { return contains(user); })) {
-        wanted.insert(&op);
-      }
+/// Decides which ops of a program the host computes: those that take values of
+/// its memory, and those whose results only these take. Says so in the types of
+/// what they make, and of states.
+void placeOps(nn::ProgramOp program, const nn::LiteralValues &literals) {
+  ArrayAttr units = unitsOf(program);
+  auto place = [&](Value value, Attribute attribute) {
+    if (auto state = dyn_cast_or_null<StateAttr>(attribute)) {
+      value.setType(typeIn(spaceOf(state, units), value.getType()));
+    }
+  };
+  for (BlockArgument argument : program.getArguments()) {
+    place(argument, program.getArgAttr(argument.getArgNumber(), kStateAttr));
+  }
+  auto isHosts = [](Value value) {
+    return spaceOf(value.getType()) == Space::host;
+  };
+  for (Operation &op : program.front()) {
+    if (isa<ReadOp>(op) ||
+        (mayBeOnHost(&op) && llvm::any_of(op.getOperands(), isHosts))) {
+      placeIn(Space::host, &op);
+    } else if (isa<WriteOp>(op)) {
+      placeIn(Space::nvme, &op);
     }
   }
-
-  bool contains(Operation *op) const {
-    return sides.onHost(op) || wanted.contains(op);
+  for (Operation &op : llvm::reverse(program.front())) {
+    if (mayBeOnHost(&op) && !op.use_empty() &&
+        !literals.contains(op.getResult(0)) &&
+        llvm::all_of(op.getUsers(), isOnHost)) {
+      placeIn(Space::host, &op);
+    }
   }
-  /// Returns whether the value lies in the host's memory.
-  bool has(Value value) const {
-    Operation *op = value.getDefiningOp();
-    return op ? contains(op) || isa<OffloadOp, ReadOp>(op)
-              : sides.onHost(value);
-  }
-
-private:
-  Sides sides;
-  DenseSet<Operation *> wanted;
-};
+}
 
 /// The unit that a value is of, and the segment; -1: none or all.
 struct Part {
@@ -50,15 +56,24 @@ struct Part {
 class Transfers {
 public:
   Transfers(nn::ProgramOp program, const UnitStates &states)
-      : program(program), states(states), literals(program.front()),
-        host(program) {}
+      : program(program), states(states), literals(program.front()) {}
 
   void insert() {
+    placeOps(program, literals);
     for (Operation &op : llvm::make_early_inc_range(program.front())) {
       for (OpOperand &operand : op.getOpOperands()) {
         visit(operand);
       }
     }
+    Block &block = program.front();
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
+      if (isOpTriviallyDead(&op) && literals.contains(op.getResult(0))) {
+        op.erase(); // only the host took it
+      }
+    }
+    program.setType(
+        FunctionType::get(program.getContext(), block.getArgumentTypes(),
+                          block.getTerminator()->getOperandTypes()));
   }
 
   int64_t offloads = 0, fetches = 0;
@@ -66,19 +81,25 @@ public:
 private:
   void visit(OpOperand &operand) {
     Operation *user = operand.getOwner();
-    if (isa<FetchOp, ReadOp>(user) || operand.get().getDefiningOp<WriteOp>()) {
+    Space lies = spaceOf(operand.get().getType());
+    if (isa<FetchOp>(user) || lies == Space::nvme) {
       return;
     }
-    bool wantsHost =
-        isa<nn::ReturnOp>(user)
-            ? sideOfResult(program, operand.getOperandNumber()) == Side::Host
-            : host.contains(user) || isa<WriteOp>(user);
-    bool isHost = host.has(operand.get());
-    if (wantsHost && !isHost && !literals.contains(operand.get())) {
+    bool wantsHost = isOnHost(user) || isa<WriteOp>(user) ||
+                     (isa<nn::ReturnOp>(user) && keepsOnHost(operand));
+    if (wantsHost && lies == Space::device) {
       operand.set(offloaded(operand.get(), user));
-    } else if (!wantsHost && isHost) {
+    } else if (!wantsHost && lies == Space::host) {
       operand.set(fetched(operand));
     }
+  }
+
+  /// Returns whether a result of the program replaces a state of the host's.
+  bool keepsOnHost(OpOperand &result) {
+    auto state = program.getResultAttrOfType<StateAttr>(
+        result.getOperandNumber(), kUpdatesAttr);
+    Space space = state ? spaceOf(state, unitsOf(program)) : Space::device;
+    return space == Space::pinned || space == Space::host;
   }
 
   Value offloaded(Value value, Operation *user) {
@@ -86,12 +107,19 @@ private:
       return known;
     }
     Value result;
-    if (OpOperand *source = rematerializationSource(value)) {
-      unsigned index = source->getOperandNumber();
-      Value below = offloaded(source->get(), user);
-      Operation *again = OpBuilder(user).clone(*value.getDefiningOp());
-      again->setOperand(index, below);
-      result = again->getResult(0);
+    if (isMadeAgain(value)) {
+      Operation *op = value.getDefiningOp();
+      IRMapping below;
+      for (Value operand : op->getOperands()) {
+        below.map(operand, offloaded(operand, user));
+      }
+      OpBuilder builder(user);
+      if (literals.contains(value)) {
+        builder.setInsertionPointAfter(op);
+      }
+      Operation *again = builder.clone(*op, below);
+      placeIn(Space::host, again);
+      result = again->getResult(cast<OpResult>(value).getResultNumber());
     } else {
       Part part = partOf(value);
       OpBuilder builder(user);
@@ -105,27 +133,25 @@ private:
     return down[value] = result;
   }
 
-  /// Returns the one operand, no larger, that an elementwise op makes the value
-  /// of: then that goes down, and both sides make what they need of it. So a
-  /// gradient stays one, also where it is widened. Returns null where there is
-  /// none.
-  OpOperand *rematerializationSource(Value value) {
+  /// Returns whether the host makes its own of the value: of literals, and of
+  /// the one operand, no larger, that an elementwise op makes the value of.
+  /// That goes down then, and both sides make what they need of it. So a
+  /// gradient stays one, also where it is widened.
+  bool isMadeAgain(Value value) {
+    if (literals.contains(value)) {
+      return true;
+    }
     Operation *op = value.getDefiningOp();
     if (!op || !mayBeOnHost(op) || !nn::isElementwise(op)) {
-      return nullptr;
+      return false;
     }
-    OpOperand *source = nullptr;
-    for (OpOperand &operand : op->getOpOperands()) {
-      if (literals.contains(operand.get())) {
-        continue;
-      }
-      if (source || nn::tensorBytes(operand.get().getType()) >
-                        nn::tensorBytes(value.getType())) {
-        return nullptr;
-      }
-      source = &operand;
-    }
-    return source;
+    auto sources =
+        llvm::make_filter_range(op->getOperands(), [&](Value operand) {
+          return !literals.contains(operand);
+        });
+    return llvm::hasSingleElement(sources) &&
+           nn::tensorBytes((*sources.begin()).getType()) <=
+               nn::tensorBytes(value.getType());
   }
 
   Value fetched(OpOperand &operand) {
@@ -157,8 +183,9 @@ private:
     Location location = part.unit < 0
                             ? value.getLoc()
                             : states.location(part.unit, program.getLoc());
+    Space to = std::is_same_v<Op, OffloadOp> ? Space::host : Space::device;
     return builder.create<Op>(
-        location, value.getType(), value, number(part.unit),
+        location, typeIn(to, value.getType()), value, number(part.unit),
         number(part.segment),
         builder.getI64IntegerAttr(nn::tensorBytes(value.getType())),
         builder.getStringAttr(reason));
@@ -226,9 +253,7 @@ private:
 
   nn::ProgramOp program;
   const UnitStates &states;
-  /// The literals; each side makes what it reads of them (zero-split-sides).
   const nn::LiteralValues literals;
-  HostOps host;
   DenseMap<Value, Value> down, up; ///< a moved value's other name
 };
 

@@ -24,7 +24,7 @@ def FileStates : Pass<"zero-file-states", "::mlir::ModuleOp"> {
             reason "update of h.0"
         nn.return ..., %w
 
-    `zero-offload`, which runs behind it, lets the host compute the update;
+    `zero-offload`, which runs after it, lets the host compute the update;
     `zero-hoist-updates` moves reads and writes to it, once there are kernels.
 
     bitwise: moves values and changes none.
@@ -43,7 +43,11 @@ def Offload : Pass<"zero-offload", "::mlir::ModuleOp"> {
     offloaded as soon as it is there: shards of gradients and a few numbers.
     What the device needs of it is fetched: updated parameters, or a shard in
     front of each gather. What is made of literals alone does not move: each
-    side makes its own.
+    makes its own. The types of values say where they lie:
+
+        tensor<512xf32>                      in memory of the device
+        tensor<512xf32, #zero<space host>>   in memory of the host
+        tensor<512xf32, #zero<space nvme>>   in the rank's file
 
         %s = zero.reduce_scatter %g unit 0 segment 0 ...
         %d = zero.offload %s unit 0 segment 0 bytes 2048
@@ -69,13 +73,13 @@ def Offload : Pass<"zero-offload", "::mlir::ModuleOp"> {
 def HoistUpdates : Pass<"zero-hoist-updates", "::mlir::zg::nn::ProgramOp"> {
   let summary = "Writes each state as soon as that is possible.";
   let description = [{
-    `@step` has the update behind the backward pass, so the gradients of all
+    `@step` has the update after the backward pass, so the gradients of all
     units would live until then. This pass moves each kernel that writes a
-    state, and the gather of what it wrote, up: behind the ops that make its
-    operands and behind all that read the state's old value. An update that
-    reads a reduction stands behind those of the units that follow, until these
+    state, and the gather of what it wrote, up: after the ops that make its
+    operands and after all that read the state's old value. An update that
+    reads a reduction stands after those of the units that follow, until these
     have as many gradients as the unit itself, so that its own reductions have
-    backward to hide behind.
+    backward to be hidden by.
 
         %s = zero.reduce_scatter %g unit 1 ...
         ... backward of unit 0 ...
@@ -88,28 +92,6 @@ def HoistUpdates : Pass<"zero-hoist-updates", "::mlir::zg::nn::ProgramOp"> {
     bitwise: for memory, and for traffic beside backward.
   }];
   let dependentDialects = ["::mlir::zg::zero::ZeroDialect"];
-}
-
-def SplitSides : Pass<"zero-split-sides", "::mlir::ModuleOp"> {
-  let summary = "Lets device and host each make what both take of literals.";
-  let description = [{
-    What is made of literals alone lies in nobody's memory, and CSE makes one of
-    two that are equal: with `offload-ratio`, LAMB's numbers of the blocks of two
-    like units, of which the device updates one and the host the other. A kernel
-    may make such a value again, but not a sum; and neither side computes with
-    the other's memory. So the host gets a copy of each op that both need:
-
-        %n = nn.reduce sum ...   for the device
-        %m = nn.reduce sum ...   for the host
-
-    Runs in front of `nn-form-kernels`, so that no kernel takes values of both
-    sides, and again behind the CSE that follows, which joins the two if they
-    are kernels of their own.
-
-    bitwise.
-  }];
-  let dependentDialects = ["::mlir::zg::zero::ZeroDialect"];
-  let statistics = [Statistic<"copied", "copies", "ops copied for the host">];
 }
 
 #endif // ZEROGRAPH_ZERO_OFFLOAD_PASSES

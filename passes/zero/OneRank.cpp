@@ -2,7 +2,7 @@
 
 #include "passes/ir/nn/NNBuilder.h"
 #include "passes/ir/nn/NNDialect.h"
-#include "passes/ir/zero/ZeroSides.h"
+#include "passes/ir/zero/ZeroDialect.h"
 #include "passes/zero/Passes.h"
 #include "passes/zero/UnitStates.h"
 
@@ -70,11 +70,12 @@ struct OneRank : impl::OneRankBase<OneRank> {
   Value gathered(AllGatherOp gather) {
     Value shard = gather.getShards().front();
     auto argument = dyn_cast<BlockArgument>(shard);
-    auto program = gather->getParentOfType<nn::ProgramOp>();
-    if (!argument ||
-        sideOfArgument(program, argument.getArgNumber()) == Side::Device ||
-        program.getArgAttrOfType<StateAttr>(argument.getArgNumber(), kStateAttr)
-                .getRole() == kGradRole) {
+    auto state = argument ? gather->getParentOfType<nn::ProgramOp>()
+                                .getArgAttrOfType<StateAttr>(
+                                    argument.getArgNumber(), kStateAttr)
+                          : StateAttr();
+    if (!state || state.getRole() == kGradRole ||
+        spaceOf(state, unitsOf(gather)) == Space::device) {
       return shard;
     }
     OpBuilder builder(gather);

@@ -71,7 +71,7 @@ private:
   /// buffer.
   Value numbersOf(int64_t segment, int64_t blocks) {
     Type whole = builder.getI64Type();
-    Value numbers = b.iota({blocks, 1}, whole, 0);
+    Value numbers = b.iota(RankedTensorType::get({blocks, 1}, whole), 0);
     if (segment < 0 || states.ranks(parts.unit) == 1) {
       return numbers; // the part is everything
     }

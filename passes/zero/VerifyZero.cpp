@@ -1,7 +1,7 @@
 //===- VerifyZero.cpp - every gradient reduced once, gathers match --------===//
 
 #include "passes/ir/nn/NNDialect.h"
-#include "passes/ir/zero/ZeroSides.h"
+#include "passes/ir/zero/ZeroSpaces.h"
 #include "passes/zero/Passes.h"
 
 namespace mlir::zg::zero {
@@ -47,7 +47,7 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
       }
     });
     for (auto program : module.getOps<nn::ProgramOp>()) {
-      good &= verifyStates(program, units) && succeeded(verifySides(program));
+      good &= verifyStates(program, units) && succeeded(verifySpaces(program));
       for (unsigned i = 0; i < program.getNumArguments(); ++i) {
         if (auto parameter = program.getArgAttrOfType<nn::ParameterAttr>(
                 i, nn::kParameterAttr)) {
@@ -99,10 +99,10 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
       Type element = cast<RankedTensorType>(type).getElementType();
       if (declared == unit.getStates().end() ||
           declared->getType() != element ||
-          declared->getSharded() != state.getSharded()) {
-        program.emitError("has ")
-            << state << " of " << element << ", which unit " << unit.getName()
-            << " does not declare";
+          declared->getSharded() != state.getSharded() ||
+          typeIn(declared->getSpace(), type) != type) {
+        program.emitError("has ") << state << " of " << type << ", which unit "
+                                  << unit.getName() << " does not declare";
         good = false;
       }
     };

@@ -78,7 +78,8 @@ void setSetGradients(ScatterOp op, Gradient &g) {
   ArrayRef<int64_t> indices = shapeOf(op.getIndices());
   int64_t count = ShapedType::getNumElements(indices);
   Type element = g.builder.getI64Type();
-  Value number = g.reshape(g.shift(g.iota({count}, element, 0), 1), indices);
+  Value number = g.reshape(
+      g.shift(g.iota(RankedTensorType::get({count}, element), 0), 1), indices);
   auto column = [](ArrayRef<int64_t> leading, Value like) {
     SmallVector<int64_t> shape(leading);
     shape.resize(shapeOf(like).size(), 1);

@@ -64,10 +64,12 @@ private:
 
   /// Returns what comes to each element from window j + e.
   Value ofWindow(int64_t e) const {
-    // Where there is no such window the gradient is 0, whatever its place.
+    // Without such a window the gradient is 0, whatever its place.
     Value gradient = ofBlocks(g.of(), e);
     int64_t first = low - e * stride;
-    Value here = g.shift(g.iota(split, g.builder.getI32Type(), dim + 1), first);
+    Value here = g.shift(
+        g.iota(RankedTensorType::get(split, g.builder.getI32Type()), dim + 1),
+        first);
     if (place) {
       Value at = g.convert(ofBlocks(place, e), g.builder.getI32Type());
       return g.keepIf(g.compare(CompareKind::eq, at, here), gradient);

@@ -32,7 +32,9 @@ void setFirstGradient(ReduceOp op, Gradient &g) {
   Value places = g.splat(RankedTensorType::get(shape, integer), 0);
   int64_t count = 1;
   for (int64_t dim : llvm::reverse(op.getDims())) {
-    places = g.add(g.scale(g.iota(shape, integer, dim), count), places);
+    places = g.add(
+        g.scale(g.iota(RankedTensorType::get(shape, integer), dim), count),
+        places);
     count *= shape[dim];
   }
   Value equal =

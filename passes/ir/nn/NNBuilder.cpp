@@ -46,9 +46,8 @@ Value NNBuilder::splat(RankedTensorType type, double value) {
       location, type, DenseElementsAttr::get(type, ArrayRef(element)));
 }
 
-Value NNBuilder::iota(ArrayRef<int64_t> shape, Type element, int64_t dim) {
-  return builder.create<IotaOp>(location, RankedTensorType::get(shape, element),
-                                dim);
+Value NNBuilder::iota(RankedTensorType type, int64_t dim) {
+  return builder.create<IotaOp>(location, type, dim);
 }
 
 Value NNBuilder::unary(UnaryKind kind, Value x) {

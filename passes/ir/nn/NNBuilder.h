@@ -26,7 +26,7 @@ public:
   Value splat(Value like, double value);
   Value splat(RankedTensorType type, double value);
   /// Element `i` along `dim` is `i`.
-  Value iota(ArrayRef<int64_t> shape, Type element, int64_t dim);
+  Value iota(RankedTensorType type, int64_t dim);
 
   Value unary(UnaryKind kind, Value x);
   Value binary(BinaryKind kind, Value a, Value b);

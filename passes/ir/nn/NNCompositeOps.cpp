@@ -100,9 +100,8 @@ LogicalResult BlockSquaresOp::verify() {
     return emitOpError("needs a flat tensor of a multiple of ")
            << kSquareBlock << " elements, not " << type;
   }
-  auto limbs =
-      RankedTensorType::get({type.getNumElements() / kSquareBlock, kLimbs + 1},
-                            Float64Type::get(getContext()));
+  auto limbs = type.clone({type.getNumElements() / kSquareBlock, kLimbs + 1},
+                          Float64Type::get(getContext()));
   if (tensor(getResult()) != limbs) {
     return emitOpError("makes ") << limbs << ", not " << getType();
   }

@@ -122,7 +122,7 @@ LogicalResult TransposeOp::verify() {
   for (int64_t dim : getPermutation()) {
     shape.push_back(from.getDimSize(dim));
   }
-  auto expected = RankedTensorType::get(shape, from.getElementType());
+  auto expected = from.clone(shape);
   if (to != expected) {
     return emitOpError("gives ") << expected << ", not " << to;
   }
@@ -228,7 +228,7 @@ LogicalResult ReduceOp::verify() {
     previous = dim;
     shape[dim] = 1;
   }
-  auto expected = RankedTensorType::get(shape, from.getElementType());
+  auto expected = from.clone(shape);
   if (to != expected) {
     return emitOpError("gives ") << expected << ", not " << to;
   }
@@ -334,8 +334,7 @@ LogicalResult GatherOp::verify() {
   if (table.getRank() < 1) {
     return emitOpError("needs a table of rank 1 or more");
   }
-  auto expected = RankedTensorType::get(gatheredShape(indices, table),
-                                        table.getElementType());
+  auto expected = table.clone(gatheredShape(indices, table));
   if (tensor(getResult()) != expected) {
     return emitOpError("gives ") << expected << ", not " << getType();
   }
@@ -347,8 +346,7 @@ LogicalResult ScatterOp::verify() {
   if (table.getRank() < 1) {
     return emitOpError("needs a result of rank 1 or more");
   }
-  auto expected = RankedTensorType::get(gatheredShape(indices, table),
-                                        table.getElementType());
+  auto expected = table.clone(gatheredShape(indices, table));
   if (tensor(getUpdates()) != expected) {
     return emitOpError("needs updates ")
            << expected << ", not " << getUpdates().getType();

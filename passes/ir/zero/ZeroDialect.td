@@ -31,6 +31,13 @@ def Zero_Dialect : Dialect {
     flat buffer, its gradient a part of the `zero.pack` that the reduction
     reads, so collectives copy nothing in or out.
 
+    A tensor lies in memory of the device unless its type says another: that of
+    the host, `tensor<512xf32, #zero<space host>>`, or a file of the rank,
+    `nvme`. An op computes where its results lie, and takes its operands from
+    there; only `offload`, `fetch`, `read` and `write` cross. `zero-offload`
+    decides it. Until then, types say nothing of memory, and transfers may be
+    there already.
+
     The module carries `zero.mesh`, `zero.stage`, `zero.accumulate` and, where
     backward computes ops again, `zero.recomputed`, their number; its
     `zero.layout` lists the units. Program arguments carry `nn.input`,

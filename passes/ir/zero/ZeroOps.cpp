@@ -248,7 +248,13 @@ LogicalResult ReduceScatterOp::verify() {
 /// Verifies a transfer between device, host and file.
 template <typename Op>
 static LogicalResult verifyTransfer(Op op) {
-  int64_t moved = nn::tensorBytes(op.getType());
+  auto from = cast<RankedTensorType>(op.getOperand().getType());
+  auto to = cast<RankedTensorType>(op.getType());
+  if (from.getShape() != to.getShape() ||
+      from.getElementType() != to.getElementType()) {
+    return op.emitOpError("makes ") << to << " of " << from;
+  }
+  int64_t moved = nn::tensorBytes(to);
   if (static_cast<int64_t>(op.getBytes()) != moved) {
     return op.emitOpError("says that it moves ")
            << op.getBytes() << " bytes; its operand has " << moved;

@@ -1,8 +1,10 @@
-//===- ZeroSides.cpp - what of a program is the host's --------------------===//
+//===- ZeroSpaces.cpp - the memory that a value lies in -------------------===//
 
-#include "passes/ir/zero/ZeroSides.h"
+#include "passes/ir/zero/ZeroSpaces.h"
 
+#include "mlir/IR/AttrTypeSubElements.h"
 #include "passes/ir/nn/Queries.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mlir::zg;
@@ -21,93 +23,44 @@ Space mlir::zg::zero::spaceOf(StateAttr state, ArrayAttr units) {
   return Space::device;
 }
 
-static Side sideOf(Space space) {
-  switch (space) {
-  case Space::device:
-    return Side::Device;
-  case Space::pinned:
-  case Space::host:
-    return Side::Host;
-  case Space::nvme:
-    return Side::File;
+Space mlir::zg::zero::spaceOf(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  auto space =
+      tensor ? dyn_cast_or_null<SpaceAttr>(tensor.getEncoding()) : SpaceAttr();
+  return space ? space.getValue() : Space::device;
+}
+
+RankedTensorType mlir::zg::zero::typeIn(Space space, Type type) {
+  if (space == Space::pinned) {
+    space = Space::host;
   }
-  llvm_unreachable("all spaces are handled");
+  auto tensor = cast<RankedTensorType>(type);
+  return RankedTensorType::get(tensor.getShape(), tensor.getElementType(),
+                               space == Space::device
+                                   ? SpaceAttr()
+                                   : SpaceAttr::get(type.getContext(), space));
 }
 
-/// Returns the side of a state; of what is none, the device's.
-static Side sideOf(StateAttr state, nn::ProgramOp program) {
-  return state ? sideOf(spaceOf(state, unitsOf(program))) : Side::Device;
-}
-
-Side mlir::zg::zero::sideOfArgument(nn::ProgramOp program, unsigned argument) {
-  return sideOf(program.getArgAttrOfType<StateAttr>(argument, kStateAttr),
-                program);
-}
-
-Side mlir::zg::zero::sideOfResult(nn::ProgramOp program, unsigned result) {
-  return sideOf(program.getResultAttrOfType<StateAttr>(result, kUpdatesAttr),
-                program);
+void mlir::zg::zero::placeIn(Space space, Operation *op) {
+  AttrTypeReplacer replacer;
+  replacer.addReplacement(
+      [=](RankedTensorType type) { return typeIn(space, type); });
+  replacer.addReplacement([=](DenseElementsAttr elements) {
+    return elements.reshape(typeIn(space, elements.getType()));
+  });
+  replacer.recursivelyReplaceElementsIn(op, /*replaceAttrs=*/true,
+                                        /*replaceLocs=*/false,
+                                        /*replaceTypes=*/true);
 }
 
 bool mlir::zg::zero::mayBeOnHost(Operation *op) {
-  bool computes = isa<nn::NNDialect>(op->getDialect()) &&
-                  !isa<nn::ReturnOp, nn::ScalarOp>(op) &&
-                  !nn::isLibraryCall(op);
-  return (computes && op->getNumOperands() > 0) || isa<RecallOp>(op);
+  return isa<RecallOp>(op) ||
+         (isa<nn::NNDialect>(op->getDialect()) && op->getNumResults() > 0 &&
+          !isa<nn::ScalarOp>(op) && !nn::isLibraryCall(op));
 }
 
-Sides::Sides(nn::ProgramOp program) {
-  for (BlockArgument argument : program.getArguments()) {
-    sides[argument] = sideOfArgument(program, argument.getArgNumber());
-  }
-  Block &block = program.front();
-  for (Operation &op : block.without_terminator()) {
-    visit(&op);
-  }
-  for (Operation &op : llvm::reverse(block.without_terminator())) {
-    takeFromUsers(&op);
-  }
-}
-
-void Sides::visit(Operation *op) {
-  Side side = Side::None;
-  if (isa<OffloadOp, ReadOp>(op)) {
-    side = Side::Host;
-  } else if (isa<WriteOp>(op)) {
-    side = Side::File;
-  } else if (isa<FetchOp>(op)) {
-    side = Side::Device;
-  } else if (!mayBeOnHost(op)) {
-    bool literal = op->getNumOperands() == 0 && !isa<nn::ScalarOp>(op);
-    side = literal ? Side::None : Side::Device;
-  } else {
-    for (Value operand : op->getOperands()) {
-      side = std::max(side, of(operand));
-    }
-    if (side == Side::Host) {
-      hosted.insert(op);
-    }
-  }
-  for (Value result : op->getResults()) {
-    sides[result] = side;
-  }
-}
-
-void Sides::takeFromUsers(Operation *op) {
-  bool free = op->getNumResults() > 0 &&
-              llvm::all_of(op->getResults(), [&](Value result) {
-                return of(result) == Side::None;
-              });
-  bool wanted = free && !isa<nn::ConstantOp>(op) && !op->use_empty() &&
-                llvm::all_of(op->getUsers(), [&](Operation *user) {
-                  return hosted.contains(user) || isa<FetchOp, WriteOp>(user);
-                });
-  if (wanted) {
-    hosted.insert(op);
-    for (Value result : op->getResults()) {
-      sides[result] = Side::Host;
-    }
-  }
+bool mlir::zg::zero::isOnHost(Operation *op) {
+  return mayBeOnHost(op) && spaceOf(op->getResult(0).getType()) == Space::host;
 }
 
 Value mlir::zg::zero::beforeTransfers(Value value) {
@@ -120,28 +73,40 @@ Value mlir::zg::zero::beforeTransfers(Value value) {
   return value;
 }
 
-LogicalResult mlir::zg::zero::verifySides(nn::ProgramOp program) {
-  Sides sides(program);
-  for (Operation &op : program.front()) {
-    auto kept = [&](unsigned operand) {
-      return isa<nn::ReturnOp>(op) ? sideOfResult(program, operand)
-             : isa<ReadOp>(op)     ? Side::File
-             : isa<FetchOp, WriteOp>(op) || sides.onHost(&op) ? Side::Host
-                                                              : Side::Device;
-    };
+/// Returns where an op takes its operands from, and where it leaves results.
+static std::pair<Space, Space> spacesOf(Operation *op) {
+  if (isOnHost(op)) {
+    return {Space::host, Space::host};
+  }
+  return llvm::TypeSwitch<Operation *, std::pair<Space, Space>>(op)
+      .Case([](OffloadOp) { return std::pair(Space::device, Space::host); })
+      .Case([](FetchOp) { return std::pair(Space::host, Space::device); })
+      .Case([](ReadOp) { return std::pair(Space::nvme, Space::host); })
+      .Case([](WriteOp) { return std::pair(Space::host, Space::nvme); })
+      .Default(std::pair(Space::device, Space::device));
+}
+
+static StringRef nameOf(Space space) {
+  return space == Space::device ? "memory of the device"
+         : space == Space::nvme ? "the file"
+                                : "memory of the host";
+}
+
+LogicalResult mlir::zg::zero::verifySpaces(nn::ProgramOp program) {
+  for (Operation &op : program.front().without_terminator()) {
+    auto [source, target] = spacesOf(&op);
     for (OpOperand &operand : op.getOpOperands()) {
-      Side lies = sides.of(operand.get());
-      Side wanted = kept(operand.getOperandNumber());
-      if (lies == Side::None || lies == wanted) {
-        continue;
+      if (Space lies = spaceOf(operand.get().getType()); lies != source) {
+        return op.emitOpError("operand ")
+               << operand.getOperandNumber() << " lies in " << nameOf(lies)
+               << "; expected " << nameOf(source);
       }
-      StringRef where = lies == Side::File   ? "the file"
-                        : lies == Side::Host ? "memory of the host"
-                                             : "memory of the device";
-      StringRef pass = lies == Side::File ? "zero-file-states" : "zero-offload";
-      return op.emitOpError("operand ")
-             << operand.getOperandNumber() << " lies in " << where
-             << ", and another side takes it; run " << pass;
+    }
+    for (Type result : op.getResultTypes()) {
+      if (Space lies = spaceOf(result); lies != target) {
+        return op.emitOpError("makes a value in ")
+               << nameOf(lies) << "; expected " << nameOf(target);
+      }
     }
   }
   return success();

@@ -5,8 +5,7 @@
 
 include "passes/ir/zero/ZeroOpBase.td"
 
-class Zero_TransferOp<string mnemonic>
-    : Zero_Op<mnemonic, [AllTypesMatch<["operand", "result"]>]> {
+class Zero_TransferOp<string mnemonic> : Zero_Op<mnemonic> {
   // No `Pure` ops either: two fetches of a parameter are two, so that nobody
   // keeps it on the device from one to the other.
   let arguments = (ins Zero_Tensor:$operand, OptionalAttr<I64Attr>:$unit,
@@ -15,7 +14,7 @@ class Zero_TransferOp<string mnemonic>
   let results = (outs Zero_Tensor:$result);
   let assemblyFormat = [{
     $operand (`unit` $unit^)? (`segment` $segment^)? `bytes` $bytes
-    `reason` $reason attr-dict `:` type($result)
+    `reason` $reason attr-dict `:` type($operand) `->` type($result)
   }];
   let hasVerifier = 1;
 }
@@ -27,7 +26,7 @@ def Zero_OffloadOp : Zero_TransferOp<"offload"> {
     nn.program @example(%s: tensor<512xf32>) {
       %g = zero.offload %s unit 0 segment 1 bytes 2048
           reason "gradients of h.0, for the update on the host"
-          : tensor<512xf32>
+          : tensor<512xf32> -> tensor<512xf32, #zero<space host>>
       nn.return
     }
     ```
@@ -37,6 +36,7 @@ def Zero_OffloadOp : Zero_TransferOp<"offload"> {
     **Lifespan**: `zero-offload` to lowering into sched.
 
     **Constraints:**
+    - Operand and result are the same tensor, in two memories.
     - `bytes` are those of the operand.
     - `unit` exists.
   }];
@@ -46,10 +46,10 @@ def Zero_FetchOp : Zero_TransferOp<"fetch"> {
   let summary = "A value of the host, for the device.";
   let description = [{
     ```mlir
-    nn.program @example(%p: tensor<512xf32> {zero.state =
+    nn.program @example(%p: tensor<512xf32, #zero<space host>> {zero.state =
         #zero.state<unit = 0, segment = 1, "param", sharded = true>}) {
       %w = zero.fetch %p unit 0 segment 1 bytes 2048 reason "forward of h.0"
-          : tensor<512xf32>
+          : tensor<512xf32, #zero<space host>> -> tensor<512xf32>
       nn.return
     }
     ```
@@ -59,6 +59,7 @@ def Zero_FetchOp : Zero_TransferOp<"fetch"> {
     `zero-prefetch` moves those of parameters.
 
     **Constraints:**
+    - Operand and result are the same tensor, in two memories.
     - `bytes` are those of the operand.
     - `unit` exists.
   }];
@@ -68,10 +69,10 @@ def Zero_ReadOp : Zero_TransferOp<"read"> {
   let summary = "A state or a parameter in the rank's file, for the host.";
   let description = [{
     ```mlir
-    nn.program @example(%m: tensor<512xf32> {zero.state =
+    nn.program @example(%m: tensor<512xf32, #zero<space nvme>> {zero.state =
         #zero.state<unit = 0, segment = 1, "exp_avg", sharded = true>}) {
       %r = zero.read %m unit 0 segment 1 bytes 2048 reason "update of h.0"
-          : tensor<512xf32>
+          : tensor<512xf32, #zero<space nvme>> -> tensor<512xf32, #zero<space host>>
       nn.return
     }
     ```
@@ -83,6 +84,7 @@ def Zero_ReadOp : Zero_TransferOp<"read"> {
     `zero-hoist-updates` others to the update that does.
 
     **Constraints:**
+    - Operand and result are the same tensor, in two memories.
     - `bytes` are those of the operand.
     - `unit` exists.
   }];
@@ -92,9 +94,9 @@ def Zero_WriteOp : Zero_TransferOp<"write"> {
   let summary = "A value of the host, for the rank's file.";
   let description = [{
     ```mlir
-    nn.program @example(%new: tensor<512xf32>) {
+    nn.program @example(%new: tensor<512xf32, #zero<space host>>) {
       %w = zero.write %new unit 0 segment 1 bytes 2048 reason "update of h.0"
-          : tensor<512xf32>
+          : tensor<512xf32, #zero<space host>> -> tensor<512xf32, #zero<space nvme>>
       nn.return
     }
     ```
@@ -107,6 +109,7 @@ def Zero_WriteOp : Zero_TransferOp<"write"> {
     `zero-hoist-updates` moves it to after the update that makes its operand.
 
     **Constraints:**
+    - Operand and result are the same tensor, in two memories.
     - `bytes` are those of the operand.
     - `unit` exists.
   }];

@@ -21,7 +21,7 @@ Replacement concat(ConcatOp op, NNBuilder &b) {
     Value padded = b.pad(operand, low, shape);
     if (!result) {
       result = padded;
-      position = b.iota(shape, b.builder.getI64Type(), dim);
+      position = b.iota(op.getType().clone(b.builder.getI64Type()), dim);
     } else {
       Value before =
           b.compare(CompareKind::lt, position, b.splat(position, end));

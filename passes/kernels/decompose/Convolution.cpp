@@ -117,7 +117,8 @@ struct Windows {
     Sizes sizes = image();
     auto along = [&](bool ofWindow, int64_t i, int64_t step) {
       int64_t dim = ofWindow == windowsFirst ? rank + i : i;
-      return b.scale(b.iota(shape, type, dim), double(step));
+      return b.scale(b.iota(RankedTensorType::get(shape, type), dim),
+                     double(step));
     };
     Value sum;
     for (int64_t i = 0; i < rank; ++i) {

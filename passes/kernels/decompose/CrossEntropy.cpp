@@ -11,7 +11,7 @@ namespace {
 /// Tells whether an element of the logits is the one of its row's label.
 Value isAtLabel(Value labels, ArrayRef<int64_t> shape, NNBuilder &b) {
   Value wanted = b.broadcast(labels, shape);
-  Value classes = b.iota(shape, elementOf(labels), 1);
+  Value classes = b.iota(RankedTensorType::get(shape, elementOf(labels)), 1);
   return b.compare(CompareKind::eq, classes, wanted);
 }
 

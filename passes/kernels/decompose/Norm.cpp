@@ -22,16 +22,17 @@ SmallVector<int64_t> shapeFor(Layout layout, int64_t blocks, int64_t limbs) {
                                   : SmallVector<int64_t>{blocks, limbs};
 }
 
-/// A number for each limb, and one for the count.
-Value numbers(NNBuilder &b, Layout layout, function_ref<double(int)> ofLimb,
-              double ofCount) {
+/// Makes a number for each limb, and one for the count, where `like` lies.
+Value numbers(NNBuilder &b, Layout layout, Value like,
+              function_ref<double(int)> ofLimb, double ofCount) {
   SmallVector<double> values;
   for (int i = 0; i < kLimbs; ++i) {
     values.push_back(ofLimb(i));
   }
   values.push_back(ofCount);
-  auto type = RankedTensorType::get(shapeFor(layout, 1, kLimbs + 1),
-                                    b.builder.getF64Type());
+  auto type =
+      cast<RankedTensorType>(like.getType())
+          .clone(shapeFor(layout, 1, kLimbs + 1), b.builder.getF64Type());
   return b.builder.create<ConstantOp>(
       b.location, type, DenseElementsAttr::get(type, ArrayRef<double>(values)));
 }
@@ -52,7 +53,7 @@ Value sumBlocks(NNBuilder &b, Layout layout, Value flat) {
 Value cut(NNBuilder &b, Layout layout, Value sums, ArrayRef<int64_t> shape) {
   Value inUnits =
       b.broadcast(numbers(
-                      b, layout, [](int i) { return 1 / unitOf(i); }, 0),
+                      b, layout, sums, [](int i) { return 1 / unitOf(i); }, 0),
                   shape);
   Value whole =
       b.unary(UnaryKind::floor, b.mul(b.broadcast(sums, shape), inUnits));
@@ -71,7 +72,7 @@ Value limbsOf(NNBuilder &b, Layout layout, Value flat) {
   Value limbs = cut(b, layout, b.keepIf(good, sums), shape);
   Value bad = b.broadcast(b.zeroIf(good, b.splat(sums, 1)), shape);
   Value isCount = b.broadcast(numbers(
-                                  b, layout, [](int) { return 0; }, 1),
+                                  b, layout, sums, [](int) { return 0; }, 1),
                               shape);
   return b.add(limbs, b.mul(bad, isCount));
 }
@@ -94,8 +95,8 @@ Replacement limbValue(LimbValueOp op, NNBuilder &b) {
   int64_t rows = cast<RankedTensorType>(op.getType()).getDimSize(0);
   SmallVector<int64_t> shape = {rows, kLimbs + 1};
   Value limbs = b.reshape(op.getLimbs(), shape);
-  Value terms =
-      b.mul(limbs, b.broadcast(numbers(b, Layout::row, unitOf, 0), shape));
+  Value terms = b.mul(
+      limbs, b.broadcast(numbers(b, Layout::row, limbs, unitOf, 0), shape));
   Value sum = b.reshape(b.sumRows(terms), {rows});
   Value bad = b.reshape(b.slice(limbs, {0, kLimbs}, {1, 1}, {rows, 1}), {rows});
   Value isBad = b.compare(CompareKind::gt, bad, b.splat(bad, 0));

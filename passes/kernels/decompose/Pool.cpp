@@ -52,7 +52,7 @@ Value firstPlaces(PoolOp op, NNBuilder &b) {
     return b.splat(type, 0);
   }
   double stride = op.getStride(), dilation = op.getDilation();
-  Value window = b.iota(type.getShape(), b.builder.getI32Type(), op.getDim());
+  Value window = b.iota(type.clone(b.builder.getI32Type()), op.getDim());
   Value place = b.shift(b.scale(window, -stride), op.getLow());
   place = b.binary(BinaryKind::max, place, b.splat(place, 0));
   if (dilation != 1) {

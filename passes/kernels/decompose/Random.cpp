@@ -23,7 +23,8 @@ Value everywhere(NNBuilder &b, Value x, ArrayRef<int64_t> shape) {
 Value placeInMicroBatch(NNBuilder &b, ArrayRef<int64_t> shape,
                         ArrayRef<int64_t> samples) {
   int64_t elements = ShapedType::getNumElements(shape);
-  Value place = b.iota({elements}, b.builder.getI64Type(), 0);
+  Value place =
+      b.iota(RankedTensorType::get({elements}, b.builder.getI64Type()), 0);
   if (!samples.empty() && samples[1] != 1) {
     int64_t before = ShapedType::getNumElements(shape.take_front(samples[0]));
     int64_t after = elements / before / samples[1];

@@ -116,8 +116,8 @@ nn.program @windows_before_sum(%x: tensor<3x4x9xf32>) -> tensor<3x1xf32> {
 // CHECK: nn.return %[[FILE]], %[[ZERO]]
 nn.program @zeros() -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
   %zero = nn.constant dense<0.0> : tensor<8xf32>
-  %file = zero.write %zero unit 0 segment 0 bytes 32 reason "r" : tensor<8xf32>
-  %down = zero.offload %zero unit 0 segment 0 bytes 32 reason "r" : tensor<8xf32>
+  %file = zero.write %zero unit 0 segment 0 bytes 32 reason "r" : tensor<8xf32> -> tensor<8xf32>
+  %down = zero.offload %zero unit 0 segment 0 bytes 32 reason "r" : tensor<8xf32> -> tensor<8xf32>
   nn.return %file, %zero, %down : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
 }
 

@@ -182,16 +182,16 @@ nn.program @offloaded(%g: tensor<512xf32>, %m: tensor<256xf32> {zero.state = #m}
     -> (tensor<256xf32> {zero.updates = #m}, tensor<512xf32> {zero.updates = #p},
         tensor<256xf32>, tensor<256xf32>) {
   %0 = zero.reduce_scatter %g unit 2 segment 0 group ["data"] reason "r" : tensor<512xf32> -> tensor<256xf32>
-  %down2 = zero.offload %0 unit 2 segment 0 bytes 1024 reason "r" : tensor<256xf32>
+  %down2 = zero.offload %0 unit 2 segment 0 bytes 1024 reason "r" : tensor<256xf32> -> tensor<256xf32>
   %1 = zero.reduce_scatter %g unit 1 segment 0 group ["data"] reason "r" : tensor<512xf32> -> tensor<256xf32>
-  %down1 = zero.offload %1 unit 1 segment 0 bytes 1024 reason "r" : tensor<256xf32>
+  %down1 = zero.offload %1 unit 1 segment 0 bytes 1024 reason "r" : tensor<256xf32> -> tensor<256xf32>
   %2 = zero.reduce_scatter %g unit 0 segment 0 group ["data"] reason "r" : tensor<512xf32> -> tensor<256xf32>
-  %down0 = zero.offload %2 unit 0 segment 0 bytes 1024 reason "r" : tensor<256xf32>
+  %down0 = zero.offload %2 unit 0 segment 0 bytes 1024 reason "r" : tensor<256xf32> -> tensor<256xf32>
   %3 = nn.kernel rows (%a = %m, %d = %down2) : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32> {
     %new = nn.binary sub %a, %d : tensor<256xf32>
     nn.yield %new : tensor<256xf32>
   }
-  %up = zero.fetch %3 unit 2 segment 0 bytes 1024 reason "r" : tensor<256xf32>
+  %up = zero.fetch %3 unit 2 segment 0 bytes 1024 reason "r" : tensor<256xf32> -> tensor<256xf32>
   %4 = zero.all_gather %up unit 2 group ["data"] reason "r" in_place : tensor<256xf32> -> tensor<512xf32>
   nn.return %3, %4, %down1, %down0 : tensor<256xf32>, tensor<512xf32>, tensor<256xf32>, tensor<256xf32>
 }
@@ -218,13 +218,13 @@ nn.program @update(%a: tensor<256xf32> {zero.state = #a}, %b: tensor<256xf32> {z
     %new = nn.unary neg %x : tensor<256xf32> -> tensor<256xf32>
     nn.yield %new : tensor<256xf32>
   }
-  %1 = zero.fetch %0 unit 1 segment 0 bytes 1024 reason "r" : tensor<256xf32>
+  %1 = zero.fetch %0 unit 1 segment 0 bytes 1024 reason "r" : tensor<256xf32> -> tensor<256xf32>
   %2 = zero.all_gather %1 unit 1 group ["data"] reason "r" in_place : tensor<256xf32> -> tensor<512xf32>
   %3 = nn.kernel rows (%x = %b) : (tensor<256xf32>) -> tensor<256xf32> {
     %new = nn.unary neg %x : tensor<256xf32> -> tensor<256xf32>
     nn.yield %new : tensor<256xf32>
   }
-  %4 = zero.fetch %3 unit 0 segment 0 bytes 1024 reason "r" : tensor<256xf32>
+  %4 = zero.fetch %3 unit 0 segment 0 bytes 1024 reason "r" : tensor<256xf32> -> tensor<256xf32>
   %5 = zero.all_gather %4 unit 0 group ["data"] reason "r" in_place : tensor<256xf32> -> tensor<512xf32>
   nn.return %0, %3, %2, %5 : tensor<256xf32>, tensor<256xf32>, tensor<512xf32>, tensor<512xf32>
 }

@@ -4,15 +4,15 @@
 // in the end, and the host computes what is made of it.
 
 // CHECK-LABEL: nn.program @update
-// CHECK: %[[M:.+]] = zero.read %a.exp_avg unit 0 segment 0 bytes 1024 reason "update of a" : tensor<256xf32>
+// CHECK: %[[M:.+]] = zero.read %a.exp_avg unit 0 segment 0 bytes 1024 reason "update of a"
 // CHECK-NEXT: %[[DOWN:.+]] = zero.offload %a.grad unit 0 segment 0 bytes 1024
 // CHECK-NEXT: %[[AVG:.+]] = nn.binary add %[[M]], %[[DOWN]]
-// CHECK: %[[W:.+]] = zero.read %a.master unit 0 segment 0 bytes 1024 reason "update of a" : tensor<256xf32>
+// CHECK: %[[W:.+]] = zero.read %a.master unit 0 segment 0 bytes 1024 reason "update of a"
 // CHECK-NEXT: %[[NEW:.+]] = nn.binary sub %[[W]], %[[AVG]]
-// CHECK-NEXT: %[[UP:.+]] = zero.fetch %[[NEW]] unit 0 segment 0 bytes 1024 reason "updated parameters of a" : tensor<256xf32>
+// CHECK-NEXT: %[[UP:.+]] = zero.fetch %[[NEW]] unit 0 segment 0 bytes 1024 reason "updated parameters of a"
 // CHECK-NEXT: %[[WHOLE:.+]] = zero.all_gather %[[UP]] unit 0
-// CHECK: %[[NEWLY:.+]] = zero.write %[[NEW]] unit 0 segment 0 bytes 1024 reason "update of a" : tensor<256xf32>
-// CHECK: %[[AVGLY:.+]] = zero.write %[[AVG]] unit 0 segment 0 bytes 1024 reason "update of a" : tensor<256xf32>
+// CHECK: %[[NEWLY:.+]] = zero.write %[[NEW]] unit 0 segment 0 bytes 1024 reason "update of a"
+// CHECK: %[[AVGLY:.+]] = zero.write %[[AVG]] unit 0 segment 0 bytes 1024 reason "update of a"
 // CHECK: nn.return %[[NEWLY]], %[[AVGLY]], %[[WHOLE]]
 #p = #zero.state<unit = 0, segment = -1, "param", sharded = false>
 #m = #zero.state<unit = 0, segment = 0, "master", sharded = true>
@@ -44,16 +44,16 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 1 : i64, z
 // them in float32; then they are written once. An evaluation reads alone.
 
 // CHECK-LABEL: nn.program @step
-// CHECK: %[[R0:.+]] = zero.read %b.param unit 0 segment 0 bytes 1024 reason "forward of b" : tensor<256xf32>
-// CHECK-NEXT: %[[F0:.+]] = zero.fetch %[[R0]] unit 0 segment 0 bytes 1024 reason "forward of b" : tensor<256xf32>
+// CHECK: %[[R0:.+]] = zero.read %b.param unit 0 segment 0 bytes 1024 reason "forward of b"
+// CHECK-NEXT: %[[F0:.+]] = zero.fetch %[[R0]] unit 0 segment 0 bytes 1024 reason "forward of b"
 // CHECK-NEXT: zero.all_gather %[[F0]] unit 0 stay forward
-// CHECK: %[[R1:.+]] = zero.read %b.param unit 0 segment 0 bytes 1024 reason "backward of b" : tensor<256xf32>
-// CHECK-NEXT: %[[F1:.+]] = zero.fetch %[[R1]] unit 0 segment 0 bytes 1024 reason "backward of b" : tensor<256xf32>
+// CHECK: %[[R1:.+]] = zero.read %b.param unit 0 segment 0 bytes 1024 reason "backward of b"
+// CHECK-NEXT: %[[F1:.+]] = zero.fetch %[[R1]] unit 0 segment 0 bytes 1024 reason "backward of b"
 // CHECK-NEXT: zero.all_gather %[[F1]] unit 0 stay backward
-// CHECK: %[[W:.+]] = zero.read %b.param unit 0 segment 0 bytes 1024 reason "update of b" : tensor<256xf32>
+// CHECK: %[[W:.+]] = zero.read %b.param unit 0 segment 0 bytes 1024 reason "update of b"
 // CHECK-NEXT: %[[NEW:.+]] = nn.binary sub %[[W]], %{{.+}}
 // CHECK-NEXT: %[[AGAIN:.+]] = nn.binary sub %[[NEW]], %[[W]]
-// CHECK-NEXT: %[[NEWLY:.+]] = zero.write %[[AGAIN]] unit 0 segment 0 bytes 1024 reason "update of b" : tensor<256xf32>
+// CHECK-NEXT: %[[NEWLY:.+]] = zero.write %[[AGAIN]] unit 0 segment 0 bytes 1024 reason "update of b"
 // CHECK-NEXT: nn.return %[[NEWLY]]
 // CHECK-LABEL: nn.program @evaluate
 // CHECK: zero.read %b.param unit 0 segment 0 bytes 1024 reason "forward of b"
@@ -89,18 +89,18 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 3 : i64, z
 // read for the update, and left zero.
 
 // CHECK-LABEL: nn.program @micro
-// CHECK-NEXT: %[[READ:.+]] = zero.read %a.grad unit 0 segment 0 bytes 1024 reason "sum of gradients of a" : tensor<256xf32>
+// CHECK-NEXT: %[[READ:.+]] = zero.read %a.grad unit 0 segment 0 bytes 1024 reason "sum of gradients of a"
 // CHECK-NEXT: %[[SUM:.+]] = zero.fetch %[[READ]] unit 0 segment 0
 // CHECK-NEXT: %[[NEW:.+]] = zero.reduce_scatter %d, %[[SUM]] unit 0 segment 0
 // CHECK-NEXT: %[[DOWN:.+]] = zero.offload %[[NEW]] unit 0 segment 0
-// CHECK-NEXT: %[[WRITTEN:.+]] = zero.write %[[DOWN]] unit 0 segment 0 bytes 1024 reason "sum of gradients of a" : tensor<256xf32>
+// CHECK-NEXT: %[[WRITTEN:.+]] = zero.write %[[DOWN]] unit 0 segment 0 bytes 1024 reason "sum of gradients of a"
 // CHECK-NEXT: nn.return %[[WRITTEN]]
 // CHECK-LABEL: nn.program @update
 // CHECK: %[[PARAM:.+]] = zero.read %a.param
-// CHECK-NEXT: %[[GRAD:.+]] = zero.read %a.grad unit 0 segment 0 bytes 1024 reason "sum of gradients of a" : tensor<256xf32>
+// CHECK-NEXT: %[[GRAD:.+]] = zero.read %a.grad unit 0 segment 0 bytes 1024 reason "sum of gradients of a"
 // CHECK-NEXT: nn.binary sub %[[PARAM]], %[[GRAD]]
 // CHECK-NEXT: %[[ZERO:.+]] = nn.constant dense<0.0
-// CHECK: %[[ZEROED:.+]] = zero.write %[[ZERO]] unit 0 segment 0 bytes 1024 reason "zeros for the next sum of a" : tensor<256xf32>
+// CHECK: %[[ZEROED:.+]] = zero.write %[[ZERO]] unit 0 segment 0 bytes 1024 reason "zeros for the next sum of a"
 // CHECK-NEXT: nn.return %{{.+}}, %[[ZEROED]]
 #g = #zero.state<unit = 0, segment = 0, "grad", sharded = true>
 #p = #zero.state<unit = 0, segment = 0, "param", sharded = true>

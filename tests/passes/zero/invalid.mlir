@@ -112,11 +112,11 @@ module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
 
 module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
   zero.layout units [#zero.unit<"fc", f32, elements = 512, trainable = false, persistent = false, reason = "module", axes = ["data"], segments = [512], states = [<"param", f32, sharded = true>], placements = [<<"w", module = "", trainable = false, init = normal>, tensor<4xf32>, offset = 0>]>]
-  // expected-error @below {{has #zero.state<unit = 0, segment = -1, "param", sharded = false> of 'f32', which unit "fc" does not declare}}
+  // expected-error @below {{has #zero.state<unit = 0, segment = -1, "param", sharded = false> of 'tensor<512xf32>', which unit "fc" does not declare}}
   nn.program @step(%p: tensor<512xf32> {zero.state = #zero.state<unit = 0, segment = -1, "param", sharded = false>}) {
     nn.return
   }
-  // expected-error @below {{has #zero.state<unit = 0, segment = 0, "param", sharded = true> of 'f64', which unit "fc" does not declare}}
+  // expected-error @below {{has #zero.state<unit = 0, segment = 0, "param", sharded = true> of 'tensor<256xf64>', which unit "fc" does not declare}}
   nn.program @other(%p: tensor<256xf64> {zero.state = #zero.state<unit = 0, segment = 0, "param", sharded = true>}) {
     nn.return
   }

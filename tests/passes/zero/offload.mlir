@@ -5,15 +5,15 @@
 // soon as it is reduced. Only what the device keeps comes up again.
 
 // CHECK-LABEL: nn.program @step
-// CHECK: %[[RATE:.+]] = zero.offload %lr bytes 4 reason "for updates on the host" : tensor<1xf32>
+// CHECK: %[[RATE:.+]] = zero.offload %lr bytes 4 reason "for updates on the host"
 // CHECK-NEXT: %[[G:.+]] = zero.reduce_scatter %{{.+}} unit 0 segment 0
-// CHECK-NEXT: %[[DOWN:.+]] = zero.offload %[[G]] unit 0 segment 0 bytes 1024 reason "gradients of a, for the update on the host" : tensor<256xf32>
+// CHECK-NEXT: %[[DOWN:.+]] = zero.offload %[[G]] unit 0 segment 0 bytes 1024 reason "gradients of a, for the update on the host"
 // CHECK-NEXT: nn.unary neg %x
 // CHECK-NEXT: %[[MEAN:.+]] = nn.unary neg %[[DOWN]]
 // CHECK-NEXT: nn.broadcast %[[RATE]]
 // CHECK-NEXT: %[[STEP:.+]] = nn.binary mul %[[MEAN]]
 // CHECK-NEXT: %[[NEW:.+]] = nn.binary add %a.master, %[[STEP]]
-// CHECK-NEXT: %[[UP:.+]] = zero.fetch %[[NEW]] unit 0 segment 0 bytes 1024 reason "updated parameters of a" : tensor<256xf32>
+// CHECK-NEXT: %[[UP:.+]] = zero.fetch %[[NEW]] unit 0 segment 0 bytes 1024 reason "updated parameters of a"
 // CHECK-NEXT: %[[WHOLE:.+]] = zero.all_gather %[[UP]] unit 0
 // CHECK-NEXT: nn.return %[[NEW]], %[[WHOLE]]
 #p = #zero.state<unit = 0, segment = -1, "param", sharded = false>
@@ -44,9 +44,9 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 1 : i64, z
 // gradient, it makes of its own.
 
 // CHECK-LABEL: nn.program @evaluate
-// CHECK-NEXT: %[[ONE:.+]] = zero.fetch %a unit 0 segment 0 bytes 1024 reason "forward of a" : tensor<256xf32>
+// CHECK-NEXT: %[[ONE:.+]] = zero.fetch %a unit 0 segment 0 bytes 1024 reason "forward of a"
 // CHECK-NEXT: zero.all_gather %[[ONE]] unit 0
-// CHECK-NEXT: %[[TWO:.+]] = zero.fetch %a unit 0 segment 0 bytes 1024 reason "backward of a" : tensor<256xf32>
+// CHECK-NEXT: %[[TWO:.+]] = zero.fetch %a unit 0 segment 0 bytes 1024 reason "backward of a"
 // CHECK-NEXT: zero.all_gather %[[TWO]] unit 0
 // CHECK-LABEL: nn.program @update
 // CHECK-NEXT: %[[NORM:.+]] = nn.sum_squares %a.grad
@@ -85,12 +85,12 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 3 : i64, z
 // cross.
 
 // CHECK-LABEL: nn.program @micro
-// CHECK-NEXT: %[[SUM:.+]] = zero.fetch %a.grad unit 0 segment 0 bytes 1024 reason "sum of gradients of a" : tensor<256xf32>
+// CHECK-NEXT: %[[SUM:.+]] = zero.fetch %a.grad unit 0 segment 0 bytes 1024 reason "sum of gradients of a"
 // CHECK-NEXT: %[[NEW:.+]] = zero.reduce_scatter %d, %[[SUM]] unit 0 segment 0
-// CHECK-NEXT: %[[DOWN:.+]] = zero.offload %[[NEW]] unit 0 segment 0 bytes 1024 reason "sum of gradients of a" : tensor<256xf32>
+// CHECK-NEXT: %[[DOWN:.+]] = zero.offload %[[NEW]] unit 0 segment 0 bytes 1024 reason "sum of gradients of a"
 // CHECK-NEXT: nn.return %[[DOWN]]
 // CHECK-LABEL: nn.program @update
-// CHECK-NEXT: %[[PARAM:.+]] = nn.binary sub %a.param, %a.grad
+// CHECK: %[[PARAM:.+]] = nn.binary sub %a.param, %a.grad : tensor<256xf32, #zero<space host>>
 // CHECK-NEXT: %[[ZERO:.+]] = nn.constant dense<0.0
 // CHECK-NEXT: nn.return %[[PARAM]], %[[ZERO]]
 #g = #zero.state<unit = 0, segment = 0, "grad", sharded = true>
@@ -118,12 +118,12 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 3 : i64, z
 // So does a number that both take wide.
 
 // CHECK-LABEL: nn.program @step
-// CHECK: %[[SCALE:.+]] = zero.offload %scale bytes 4 reason "for updates on the host" : tensor<1xf32>
+// CHECK: %[[SCALE:.+]] = zero.offload %scale bytes 4 reason "for updates on the host"
 // CHECK: %[[G:.+]] = zero.pack
-// CHECK-NEXT: %[[DOWN:.+]] = zero.offload %[[G]] unit 0 bytes 1024 reason "gradients of a, for the update on the host" : tensor<512xbf16>
+// CHECK-NEXT: %[[DOWN:.+]] = zero.offload %[[G]] unit 0 bytes 1024 reason "gradients of a, for the update on the host"
 // CHECK-NEXT: %[[WIDE:.+]] = nn.convert %[[G]]
 // CHECK: nn.sum_squares %[[WIDE]]
-// CHECK: %[[BELOW:.+]] = nn.convert %[[DOWN]] : tensor<512xbf16> -> tensor<512xf32>
+// CHECK: %[[BELOW:.+]] = nn.convert %[[DOWN]] : tensor<512xbf16, #zero<space host>> -> tensor<512xf32, #zero<space host>>
 // CHECK-NOT: zero.offload
 // CHECK: nn.binary sub %a.param, %[[BELOW]]
 // CHECK: nn.convert %[[SCALE]]
@@ -153,11 +153,14 @@ module attributes {zero.mesh = #zero.mesh<["data" = 1]>, zero.stage = 0 : i64, z
 
 // -----
 
-// A value that is made of literals goes nowhere: each side makes what it reads.
+// A value that is made of literals goes nowhere: device and host each make their
+// own, which their types keep apart.
 
 // CHECK-LABEL: nn.program @step
 // CHECK-NOT: zero.offload
-// CHECK: zero.offload %a.grad unit 0
+// CHECK: nn.iota 0 : tensor<256xi64>{{$}}
+// CHECK: nn.iota 0 : tensor<256xi64, #zero<space host>>
+// CHECK: zero.offload %a.grad unit 0 {{.*}} : tensor<256xf32> -> tensor<256xf32, #zero<space host>>
 // CHECK-NOT: zero.offload
 // CHECK: nn.return
 #s = #zero.state<unit = 0, segment = 0, "param", sharded = false>

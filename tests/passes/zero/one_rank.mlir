@@ -68,7 +68,7 @@ module attributes {zero.mesh = #zero.mesh<["data" = 1]>, zero.stage = 3 : i64} {
 // A state that lies in a file is brought to the device for each use.
 
 // CHECK-LABEL: nn.program @micro
-// CHECK-NEXT: %[[F:.+]] = zero.fetch %p unit 0 bytes 1024 reason "forward of a" : tensor<256xf32>
+// CHECK-NEXT: %[[F:.+]] = zero.fetch %p unit 0 bytes 1024 reason "forward of a"
 // CHECK-NEXT: nn.unary neg %[[F]]
 module attributes {zero.mesh = #zero.mesh<["data" = 1]>, zero.stage = 3 : i64} {
   zero.layout units [

@@ -43,10 +43,10 @@ nn.program @step(%a: tensor<256xf32>, %b: tensor<256xf32>, %c: tensor<256xf32>) 
 // CHECK-NEXT: zero.prefetch %[[B]] unit 1
 // CHECK-NEXT: nn.binary
 nn.program @from_host(%a: tensor<256xf32>, %b: tensor<256xf32>) -> (tensor<512xf32>, tensor<512xf32>) {
-  %0 = zero.fetch %a unit 0 segment 0 bytes 1024 reason "r" : tensor<256xf32>
+  %0 = zero.fetch %a unit 0 segment 0 bytes 1024 reason "r" : tensor<256xf32> -> tensor<256xf32>
   %1 = zero.all_gather %0 unit 0 group ["data"] reason "r" : tensor<256xf32> -> tensor<512xf32>
   %x = nn.binary add %1, %1 : tensor<512xf32>
-  %2 = zero.fetch %b unit 1 segment 0 bytes 1024 reason "r" : tensor<256xf32>
+  %2 = zero.fetch %b unit 1 segment 0 bytes 1024 reason "r" : tensor<256xf32> -> tensor<256xf32>
   %3 = zero.all_gather %2 unit 1 group ["data"] reason "r" : tensor<256xf32> -> tensor<512xf32>
   %y = nn.binary add %3, %3 : tensor<512xf32>
   nn.return %x, %y : tensor<512xf32>, tensor<512xf32>
@@ -64,10 +64,10 @@ nn.program @from_host(%a: tensor<256xf32>, %b: tensor<256xf32>) -> (tensor<512xf
 // NONE: nn.unary
 // NONE-NEXT: zero.fetch %b
 nn.program @of_one_rank(%a: tensor<256xf32>, %b: tensor<256xf32>) -> (tensor<256xf32>, tensor<256xf32>) {
-  %0 = zero.fetch %a unit 0 bytes 1024 reason "r" : tensor<256xf32>
+  %0 = zero.fetch %a unit 0 bytes 1024 reason "r" : tensor<256xf32> -> tensor<256xf32>
   %x = nn.binary add %0, %0 : tensor<256xf32>
   %y = nn.unary neg %x : tensor<256xf32> -> tensor<256xf32>
-  %1 = zero.fetch %b unit 1 bytes 1024 reason "r" : tensor<256xf32>
+  %1 = zero.fetch %b unit 1 bytes 1024 reason "r" : tensor<256xf32> -> tensor<256xf32>
   %z = nn.binary add %1, %1 : tensor<256xf32>
   nn.return %y, %z : tensor<256xf32>, tensor<256xf32>
 }
@@ -92,12 +92,12 @@ nn.program @of_one_rank(%a: tensor<256xf32>, %b: tensor<256xf32>) -> (tensor<256
 // TWO-NEXT: zero.fetch
 // TWO-NEXT: zero.await
 nn.program @from_file(%a: tensor<256xf32>, %b: tensor<512xf32>) -> (tensor<512xf32>, tensor<512xf32>) {
-  %0 = zero.read %a unit 0 segment 0 bytes 1024 reason "r" : tensor<256xf32>
-  %1 = zero.fetch %0 unit 0 segment 0 bytes 1024 reason "r" : tensor<256xf32>
+  %0 = zero.read %a unit 0 segment 0 bytes 1024 reason "r" : tensor<256xf32> -> tensor<256xf32>
+  %1 = zero.fetch %0 unit 0 segment 0 bytes 1024 reason "r" : tensor<256xf32> -> tensor<256xf32>
   %2 = zero.all_gather %1 unit 0 group ["data"] reason "r" : tensor<256xf32> -> tensor<512xf32>
   %x = nn.binary add %2, %2 : tensor<512xf32>
-  %3 = zero.read %b unit 1 bytes 2048 reason "r" : tensor<512xf32>
-  %4 = zero.fetch %3 unit 1 bytes 2048 reason "r" : tensor<512xf32>
+  %3 = zero.read %b unit 1 bytes 2048 reason "r" : tensor<512xf32> -> tensor<512xf32>
+  %4 = zero.fetch %3 unit 1 bytes 2048 reason "r" : tensor<512xf32> -> tensor<512xf32>
   %y = nn.binary add %4, %4 : tensor<512xf32>
   nn.return %x, %y : tensor<512xf32>, tensor<512xf32>
 }
@@ -110,6 +110,6 @@ nn.program @from_file(%a: tensor<256xf32>, %b: tensor<512xf32>) -> (tensor<512xf
 // TWO-LABEL: @unused
 nn.program @unused(%x: tensor<256xf32>, %a: tensor<256xf32>) -> (tensor<256xf32>) {
   %y = nn.unary neg %x : tensor<256xf32> -> tensor<256xf32>
-  %0 = zero.fetch %a unit 0 bytes 1024 reason "r" : tensor<256xf32>
+  %0 = zero.fetch %a unit 0 bytes 1024 reason "r" : tensor<256xf32> -> tensor<256xf32>
   nn.return %y : tensor<256xf32>
 }

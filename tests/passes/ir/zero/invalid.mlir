@@ -306,7 +306,7 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
 
 nn.program @offload(%g: tensor<256xf32>) {
   // expected-error @below {{says that it moves 512 bytes; its operand has 1024}}
-  %0 = zero.offload %g bytes 512 reason "r" : tensor<256xf32>
+  %0 = zero.offload %g bytes 512 reason "r" : tensor<256xf32> -> tensor<256xf32>
   nn.return
 }
 
@@ -315,7 +315,7 @@ nn.program @offload(%g: tensor<256xf32>) {
 module {
   nn.program @fetch(%p: tensor<256xf32>) {
     // expected-error @below {{names unit 1 of 0}}
-    %0 = zero.fetch %p unit 1 bytes 1024 reason "r" : tensor<256xf32>
+    %0 = zero.fetch %p unit 1 bytes 1024 reason "r" : tensor<256xf32> -> tensor<256xf32>
     nn.return
   }
   zero.layout units []

@@ -44,12 +44,12 @@ nn.program @reduce(%g: tensor<4096xf32>, %acc: tensor<512xf32>, %loss: tensor<1x
 
 // CHECK: nn.program @cross
 nn.program @cross(%g: tensor<512xf32>, %lr: tensor<1xf64>) {
-  // CHECK: = zero.offload %{{[a-z0-9]+}} unit 0 segment 1 bytes 2048 reason "r" : tensor<512xf32>
-  %0 = zero.offload %g unit 0 segment 1 bytes 2048 reason "r" : tensor<512xf32>
-  // CHECK: = zero.offload %{{[a-z0-9]+}} bytes 8 reason "r" : tensor<1xf64>
-  %1 = zero.offload %lr bytes 8 reason "r" : tensor<1xf64>
-  // CHECK: = zero.fetch %{{[a-z0-9.]+}} unit 0 bytes 2048 reason "r" : tensor<512xf32>
-  %2 = zero.fetch %0 unit 0 bytes 2048 reason "r" : tensor<512xf32>
+  // CHECK: = zero.offload %{{[a-z0-9]+}} unit 0 segment 1 bytes 2048 reason "r" : tensor<512xf32> -> tensor<512xf32, #zero<space host>>
+  %0 = zero.offload %g unit 0 segment 1 bytes 2048 reason "r" : tensor<512xf32> -> tensor<512xf32, #zero<space host>>
+  // CHECK: = zero.offload %{{[a-z0-9]+}} bytes 8 reason "r" : tensor<1xf64> -> tensor<1xf64, #zero<space host>>
+  %1 = zero.offload %lr bytes 8 reason "r" : tensor<1xf64> -> tensor<1xf64, #zero<space host>>
+  // CHECK: = zero.fetch %{{[a-z0-9.]+}} unit 0 bytes 2048 reason "r" : tensor<512xf32, #zero<space host>> -> tensor<512xf32>
+  %2 = zero.fetch %0 unit 0 bytes 2048 reason "r" : tensor<512xf32, #zero<space host>> -> tensor<512xf32>
   nn.return
 }
 

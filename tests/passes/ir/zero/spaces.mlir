@@ -1,12 +1,13 @@
 // RUN: zerograph-opt %s --split-input-file --verify-diagnostics --zero-verify
 
-// A value that is computed on one side takes no memory of the other, and is not
-// kept there.
+// An op takes values from the memory that it computes in, and leaves its results
+// there; only transfers cross.
 
+!host = tensor<256xf32, #zero<space host>>
 module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
-  nn.program @mixed(%m: tensor<256xf32> {zero.state = #zero.state<unit = 0, segment = -1, "param", sharded = false>}, %x: tensor<256xf32>) {
-    // expected-error @below {{operand 1 lies in memory of the device, and another side takes it; run zero-offload}}
-    %0 = nn.binary add %m, %x : tensor<256xf32>
+  nn.program @taken(%m: !host {zero.state = #zero.state<unit = 0, segment = -1, "param", sharded = false>}) {
+    // expected-error @below {{operand 0 lies in memory of the host; expected memory of the device}}
+    %0 = nn.convert %m : !host -> tensor<256xf64>
     nn.return
   }
   zero.layout units [#zero.unit<"a", f32, elements = 256, trainable = false, persistent = false, reason = "module", axes = ["data"], segments = [256], states = [<"param", f32, sharded = false, space = host>], placements = [<<"w", module = "", trainable = false, init = normal>, tensor<4xf32>, offset = 0>]>]
@@ -14,23 +15,36 @@ module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
 
 // -----
 
+!host = tensor<256xf32, #zero<space host>>
 module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
-  nn.program @kept(%m: tensor<256xf32> {zero.state = #zero.state<unit = 0, segment = -1, "param", sharded = false>}, %x: tensor<256xf32>)
-      -> (tensor<256xf32> {zero.updates = #zero.state<unit = 0, segment = -1, "param", sharded = false>}) {
-    %0 = nn.unary neg %x : tensor<256xf32> -> tensor<256xf32>
-    // expected-error @below {{operand 0 lies in memory of the device, and another side takes it; run zero-offload}}
-    nn.return %0 : tensor<256xf32>
+  nn.program @left(%x: tensor<256xf32>) {
+    // expected-error @below {{makes a value in memory of the host; expected memory of the device}}
+    %0 = zero.pack %x at [0] unit 0 : tensor<256xf32> -> !host
+    nn.return
   }
-  zero.layout units [#zero.unit<"a", f32, elements = 256, trainable = false, persistent = false, reason = "module", axes = ["data"], segments = [256], states = [<"param", f32, sharded = false, space = host>], placements = [<<"w", module = "", trainable = false, init = normal>, tensor<4xf32>, offset = 0>]>]
+  zero.layout units []
 }
 
 // -----
 
+!file = tensor<256xf32, #zero<space nvme>>
 module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
-  nn.program @unread(%m: tensor<256xf32> {zero.state = #zero.state<unit = 0, segment = -1, "param", sharded = false>}) {
-    // expected-error @below {{operand 0 lies in the file, and another side takes it; run zero-file-states}}
-    %0 = nn.unary neg %m : tensor<256xf32> -> tensor<256xf32>
+  nn.program @fetched(%m: !file) {
+    // expected-error @below {{operand 0 lies in the file; expected memory of the host}}
+    %0 = zero.fetch %m bytes 1024 reason "r" : !file -> tensor<256xf32>
     nn.return
   }
-  zero.layout units [#zero.unit<"a", f32, elements = 256, trainable = false, persistent = false, reason = "module", axes = ["data"], segments = [256], states = [<"param", f32, sharded = false, space = nvme>], placements = [<<"w", module = "", trainable = false, init = normal>, tensor<4xf32>, offset = 0>]>]
+  zero.layout units []
+}
+
+// -----
+
+// A state lies where its unit declares it.
+
+module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
+  // expected-error @below {{of 'tensor<256xf32>', which unit "a" does not declare}}
+  nn.program @undeclared(%m: tensor<256xf32> {zero.state = #zero.state<unit = 0, segment = -1, "param", sharded = false>}) {
+    nn.return
+  }
+  zero.layout units [#zero.unit<"a", f32, elements = 256, trainable = false, persistent = false, reason = "module", axes = ["data"], segments = [256], states = [<"param", f32, sharded = false, space = host>], placements = [<<"w", module = "", trainable = false, init = normal>, tensor<4xf32>, offset = 0>]>]
 }
