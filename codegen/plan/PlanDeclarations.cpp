@@ -207,16 +207,16 @@ LogicalResult writeState(sched::SliceOp op, zero::StateAttr state,
 LogicalResult writeHeld(sched::SliceOp op, sched::HeldAttr held,
                         const plan::Plan &plan, plan::Slice &slice) {
   ArrayAttr units = zero::unitsOf(op);
-  if (op.getUnit() >= units.size()) {
+  if (held.getUnit() >= int64_t(units.size())) {
     return op.emitOpError("'") << op.getLabel() << "' is of unit "
-                               << op.getUnit() << " of " << units.size();
+                               << held.getUnit() << " of " << units.size();
   }
   plan::UnitElements &elements = *slice.mutable_holds();
-  elements.set_unit(op.getUnit());
+  elements.set_unit(held.getUnit());
   elements.set_role(held.getRole().str());
   elements.set_begin(held.getBegin());
   elements.set_elements(held.getElements());
-  auto unit = cast<zero::ParamUnitAttr>(units[op.getUnit()]);
+  auto unit = cast<zero::ParamUnitAttr>(units[held.getUnit()]);
   return held.getSharded()
              ? writeAxes(op, unit.getAxes(), plan, *elements.mutable_axes())
              : success();

@@ -42,8 +42,9 @@ private:
   void bindOperands(Operation *op);
   struct Use;
   Use useOf(Value value) const;
-  Held held(Value value, StringRef role, int64_t unit, int64_t segment) const;
-  Held heldOfGradients(Value value) const;
+  HeldAttr held(Value value, StringRef role, int64_t unit,
+                int64_t segment) const;
+  HeldAttr heldOfGradients(Value value) const;
   void bindDefault(Operation *op, unsigned result);
   Space spaceOf(Value value) const;
   /// As a position: never overwritten.

@@ -80,29 +80,27 @@ Space BufferAssignment::spaceOf(Value value) const {
 /// The class of a buffer, and what it holds of a unit.
 struct BufferAssignment::Use {
   SliceClass sliceClass = SliceClass::transient;
-  Held held = {};
+  HeldAttr held = {};
 };
 
 /// Returns a segment, or with -1 a unit, or the rank's shard of either: what
 /// `value` holds by its size.
-Held BufferAssignment::held(Value value, StringRef role, int64_t unit,
-                            int64_t segment) const {
+HeldAttr BufferAssignment::held(Value value, StringRef role, int64_t unit,
+                                int64_t segment) const {
   return slices.held(StringAttr::get(value.getContext(), role), unit, segment,
                      bytesOf(value) / elementBytesOf(value));
 }
 
 /// Returns the gradients that a value holds, if a pack places it among a unit's
 /// gradients or it is copied to where their sum is kept; else nothing.
-Held BufferAssignment::heldOfGradients(Value value) const {
+HeldAttr BufferAssignment::heldOfGradients(Value value) const {
   for (OpOperand &use : value.getUses()) {
     if (auto pack = dyn_cast<zero::PackOp>(use.getOwner())) {
-      Held whole = held(pack.getResult(), zero::kGradRole, pack.getUnit(), -1);
-      int64_t begin = pack.getOffsets()[use.getOperandNumber()];
-      int64_t elements = bytesOf(value) / elementBytesOf(value);
-      whole.elements =
-          HeldAttr::get(value.getContext(), whole.elements.getRole(), begin,
-                        elements, /*sharded=*/false);
-      return whole;
+      return HeldAttr::get(value.getContext(), pack.getUnit(),
+                           StringAttr::get(value.getContext(), zero::kGradRole),
+                           pack.getOffsets()[use.getOperandNumber()],
+                           bytesOf(value) / elementBytesOf(value),
+                           /*sharded=*/false);
     }
     auto offload = dyn_cast<zero::OffloadOp>(use.getOwner());
     if (offload && offload.getUnit()) {

@@ -77,8 +77,8 @@ void StepEmitter::reduceScatter(zero::ReduceScatterOp op) {
   if (!anyOrder || op.getAccumulator()) {
     int64_t staging = anyOrder ? chunk : chunk * ranks;
     add(accesses, Mode::write,
-        slices.createStaging("staging of " + label, location, staging,
-                             op.getUnit(), op.getSegment()),
+        slices.create("staging of " + label, location, SliceClass::staging,
+                      staging),
         staging);
   }
   create<ReduceScatterOp>(

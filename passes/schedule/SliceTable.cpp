@@ -55,7 +55,6 @@ Place SliceTable::named(Attribute meaning, RankedTensorType type,
     if (auto state = dyn_cast<zero::StateAttr>(meaning)) {
       record.label = labelOf(state, unitList);
       record.sliceClass = classOf(state, mesh ? mesh.ranks() : 1);
-      record.held = {int64_t(state.getUnit()), int64_t(state.getSegment())};
       if (state.getUnit() >= 0 && state.getUnit() < int64_t(unitList.size())) {
         record.location = unitList[state.getUnit()].location(location);
       }
@@ -79,7 +78,7 @@ Place SliceTable::named(Attribute meaning, RankedTensorType type,
 }
 
 Place SliceTable::create(StringRef label, Location location,
-                         SliceClass sliceClass, int64_t bytes, const Held &held,
+                         SliceClass sliceClass, int64_t bytes, HeldAttr held,
                          Space space) {
   Record record{.label = label.str(), .location = location};
   record.space = space;
@@ -90,14 +89,7 @@ Place SliceTable::create(StringRef label, Location location,
   return {static_cast<int>(records.size()) - 1, 0, 0};
 }
 
-Place SliceTable::createStaging(StringRef label, Location location,
-                                int64_t bytes, int64_t unit, int64_t segment) {
-  Place place = create(label, location, SliceClass::staging, bytes);
-  records[place.slice].held = {unit, segment};
-  return place;
-}
-
-Held SliceTable::held(int slice) const {
+HeldAttr SliceTable::held(int slice) const {
   const Record &record = records[slice];
   auto state = dyn_cast_or_null<zero::StateAttr>(record.meaning);
   return state && state.getUnit() >= 0
@@ -106,15 +98,14 @@ Held SliceTable::held(int slice) const {
              : record.held;
 }
 
-Held SliceTable::held(StringAttr role, int64_t unit, int64_t segment,
-                      int64_t elements) const {
+HeldAttr SliceTable::held(StringAttr role, int64_t unit, int64_t segment,
+                          int64_t elements) const {
   zero::ParamUnitAttr of = unitList[unit];
   // The shard of a whole unit is that of its one segment.
   int64_t begin = segment > 0 ? zero::segmentOffset(of, segment) : 0;
   int64_t all = segment < 0 ? of.getElements() : of.getSegments()[segment];
-  return {unit, segment,
-          HeldAttr::get(role.getContext(), role, begin, elements,
-                        /*sharded=*/elements < all)};
+  return HeldAttr::get(role.getContext(), unit, role, begin, elements,
+                       /*sharded=*/elements < all);
 }
 
 Place SliceTable::createSlot(StringRef label, Location location,
@@ -134,7 +125,7 @@ SliceOp SliceTable::op(int slice) {
     auto op = builder.create<SliceOp>(
         record.location, SliceType::get(module.getContext()), record.label,
         record.sliceClass, record.space, record.bytes, record.carried,
-        record.held.unit, record.held.segment, record.held.elements,
+        record.held,
         /*offset=*/IntegerAttr(),
         /*lifetime=*/DenseI64ArrayAttr(), /*state=*/zero::StateAttr(),
         /*input=*/nn::InputAttr(), /*output=*/zero::OutputAttr(),

@@ -23,15 +23,6 @@ struct Place {
   }
 };
 
-/// The elements of a unit that a slice holds.
-struct Held {
-  int64_t unit = -1;
-  int64_t segment = -1; ///< -1: none or all
-  HeldAttr elements = {};
-
-  explicit operator bool() const { return bool(elements); }
-};
-
 /// Collects slices by number and makes their ops when they are first used, so
 /// that they stand in the order of their first step.
 class SliceTable {
@@ -45,11 +36,7 @@ public:
   /// Adds a slice of the program being lowered, for the op at that location.
   /// `held` says which elements of a unit it holds.
   Place create(StringRef label, Location location, SliceClass sliceClass,
-               int64_t bytes, const Held &held = {},
-               Space space = Space::device);
-  /// Adds working space for a step that reduces a segment.
-  Place createStaging(StringRef label, Location location, int64_t bytes,
-                      int64_t unit, int64_t segment);
+               int64_t bytes, HeldAttr held = {}, Space space = Space::device);
   /// One where the runtime puts what it gives to a program.
   Place createSlot(StringRef label, Location location, int64_t bytes);
 
@@ -57,12 +44,12 @@ public:
   SliceClass sliceClass(int slice) const { return records[slice].sliceClass; }
   bool isCarried(int slice) const { return records[slice].carried; }
   int64_t bytes(int slice) const { return records[slice].bytes; }
-  /// Returns the elements that a slice, perhaps a state's, holds.
-  Held held(int slice) const;
+  /// Returns the elements that a slice, perhaps a state's, holds, or null.
+  HeldAttr held(int slice) const;
   /// Returns `elements` of a segment, or with -1 of a unit: all of it, or the
   /// rank's shard if there are fewer.
-  Held held(StringAttr role, int64_t unit, int64_t segment,
-            int64_t elements) const;
+  HeldAttr held(StringAttr role, int64_t unit, int64_t segment,
+                int64_t elements) const;
   /// Makes the op on the first call.
   SliceOp op(int slice);
 
@@ -84,7 +71,7 @@ private:
     Space space = Space::device;
     int64_t bytes = 0;
     bool carried = false;
-    Held held = {};
+    HeldAttr held = {};
     Attribute meaning = {};
     RankedTensorType type = {};
     SliceOp op = {};

@@ -62,7 +62,7 @@ void StepEmitter::transfer(Op op) {
   int64_t bytes = bytesOf(op.getResult());
   Place from = storage.place(op.getOperand());
   if (slices.space(from.slice) == Space::host) {
-    Held held = slices.held(from.slice);
+    HeldAttr held = slices.held(from.slice);
     Place pinned = slices.create(label, location,
                                  held ? slices.sliceClass(from.slice)
                                       : SliceClass::transient,

@@ -54,14 +54,14 @@ bool isUpdated(SliceOp slice) {
   });
 }
 
-/// The key that buffers are counted by: each, or all states that are read of a
-/// segment for one update, which needs them together.
+/// The key that buffers are counted by: each, or all that is read of the same
+/// elements for one update, which needs it together.
 using Key = std::tuple<const void *, int64_t, int64_t>;
 Key keyOf(SliceOp slice, std::optional<Stream> filling) {
-  return filling == Stream::read && isUpdated(slice) &&
+  std::optional<HeldAttr> held = slice.getHolds();
+  return filling == Stream::read && held && isUpdated(slice) &&
                  slice.getSliceClass() != SliceClass::grad_shard
-             ? Key(nullptr, int64_t(slice.getUnit()),
-                   int64_t(slice.getSegment()))
+             ? Key(nullptr, held->getUnit(), held->getBegin())
              : Key(slice.getAsOpaquePointer(), -1, -1);
 }
 

@@ -69,20 +69,23 @@ def Sched_ArenaAttr : Sched_Attr<"Arena", "arena"> {
 def Sched_HeldAttr : Sched_Attr<"Held", "held"> {
   let summary = "The elements of a unit that a buffer holds.";
   let description = [{
-    Elements `[begin, begin + elements)` of the unit's flat buffer, in a role of
-    `zero.state`. `sharded`: of rank r those that are `r * elements` further on.
+    Elements `[begin, begin + elements)` of the flat buffer of `unit`, in a role
+    of `zero.state`. `sharded`: rank r has those that are `r * elements` further
+    on.
 
     ```mlir
     // Each of four ranks holds its 256 of the first 1024 gradients.
-    %g = sched.slice "g" grad_shard in device bytes 1024 unit 0
-        holds <"grad", 0 for 256, sharded = true>
+    %g = sched.slice "g" grad_shard in device bytes 1024
+        holds <0, "grad", 0 for 256, sharded = true>
     ```
   }];
-  let parameters = (ins "::mlir::StringAttr":$role, "int64_t":$begin,
+  let parameters = (ins "int64_t":$unit, "::mlir::StringAttr":$role,
+                        "int64_t":$begin,
                         "int64_t":$elements,
                         DefaultValuedParameter<"bool", "false">:$sharded);
   let assemblyFormat = [{
-    `<` $role `,` $begin `for` $elements (`,` `sharded` `=` $sharded^)? `>`
+    `<` $unit `,` $role `,` $begin `for` $elements
+    (`,` `sharded` `=` $sharded^)? `>`
   }];
 }
 

@@ -31,8 +31,7 @@ def Sched_SliceOp : Sched_Op<"slice", [HasParent<"::mlir::ModuleOp">]> {
   let description = [{
     ```mlir
     %x = sched.slice "x" transient in device bytes 1024
-    %w = sched.slice "fc1 param" param_shard in device bytes 4096 carried
-        unit 0 segment 1 at 64
+    %w = sched.slice "fc1 param" param_shard in device bytes 4096 carried at 64
         {state = #zero.state<unit = 0, segment = 1, "param", sharded = true>,
          tensor = tensor<1024xf32>}
     ```
@@ -46,8 +45,8 @@ def Sched_SliceOp : Sched_Op<"slice", [HasParent<"::mlir::ModuleOp">]> {
     first one being that of rank 0.
 
     ```mlir
-    %g = sched.slice "backward" grad in device bytes 4096 unit 0
-        holds <"grad", 0 for 1024>
+    %g = sched.slice "backward" grad in device bytes 4096
+        holds <0, "grad", 0 for 1024>
     ```
 
     **Lifespan**: `sched-lower` to the plan.
@@ -59,12 +58,12 @@ def Sched_SliceOp : Sched_Op<"slice", [HasParent<"::mlir::ModuleOp">]> {
     - At most one of `state`, `input`, `output` and `scalar`; they need
       `tensor`.
     - A state and an output are `carried`; an input and a scalar are not.
-    - `holds` needs `unit` and at least one element; a state has none.
+    - `holds` is at least one element of a unit; a state has none.
   }];
   let arguments = (ins
       StrAttr:$label, Sched_SliceClassAttr:$slice_class, Zero_SpaceAttr:$space,
-      I64Attr:$bytes, UnitAttr:$carried, DefaultValuedAttr<I64Attr, "-1">:$unit,
-      DefaultValuedAttr<I64Attr, "-1">:$segment, OptionalAttr<Sched_HeldAttr>:$holds,
+      I64Attr:$bytes, UnitAttr:$carried,
+      OptionalAttr<Sched_HeldAttr>:$holds,
       OptionalAttr<I64Attr>:$offset,
       OptionalAttr<DenseI64ArrayAttr>:$lifetime,
       OptionalAttr<Zero_StateAttr>:$state, OptionalAttr<NN_InputAttr>:$input,
@@ -73,7 +72,7 @@ def Sched_SliceOp : Sched_Op<"slice", [HasParent<"::mlir::ModuleOp">]> {
   let results = (outs Sched_Slice:$result);
   let assemblyFormat = [{
     $label custom<Bare>($slice_class) `in` custom<Bare>($space) `bytes` $bytes (`carried` $carried^)?
-    (`unit` $unit^)? (`segment` $segment^)? (`holds` $holds^)?
+    (`holds` $holds^)?
     (`at` $offset^)?
     (`live` $lifetime^)? attr-dict
   }];

@@ -129,8 +129,8 @@ LogicalResult sched::SliceOp::verify() {
            << getLabel() << "' outlives programs, and is not carried";
   }
   if (std::optional<HeldAttr> held = getHolds();
-      held && (static_cast<int64_t>(getUnit()) < 0 || getState() ||
-               held->getBegin() < 0 || held->getElements() <= 0)) {
+      held && (held->getUnit() < 0 || getState() || held->getBegin() < 0 ||
+               held->getElements() <= 0)) {
     return emitOpError("'")
            << getLabel() << "' must hold elements of a unit, and be no state";
   }

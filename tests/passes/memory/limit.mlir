@@ -5,7 +5,7 @@
 
 // CHECK: error: a rank needs 256 bytes of device memory (256 B), but the limit is 200 (200 B); 64 B of them live across programs
 module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
-  %w = sched.slice "w" param_shard in device bytes 64 carried unit 0 segment 0 {state = #zero.state<unit = 0, segment = 0, "param", sharded = true>, tensor = tensor<16xf32>}
+  %w = sched.slice "w" param_shard in device bytes 64 carried {state = #zero.state<unit = 0, segment = 0, "param", sharded = true>, tensor = tensor<16xf32>}
   %a = sched.slice "a" gathered in device bytes 64
   %t = sched.slice "t" transient in device bytes 128
   sched.program @step {

@@ -48,11 +48,11 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
     nn.return %m2, %all, %zero : tensor<256xf32>, tensor<1024xf32>, tensor<256xf32>
   }
   // CHECK-DAG: %x = sched.slice "x" input in device bytes 2048 {
-  // CHECK-DAG: %fc.param = sched.slice "fc param" param_shard in device bytes 4096 carried unit 0
-  // CHECK-DAG: %fc.exp_avg.1 = sched.slice "fc exp_avg" optimizer in device bytes 1024 carried unit 0 segment 1
-  // CHECK-DAG: %fc.grad.0 = sched.slice "fc grad" grad_shard in device bytes 1024 carried unit 0 segment 0
-  // CHECK-DAG: %zero.pack = sched.slice "zero.pack" grad in device bytes 4096 unit 0
-  // CHECK-DAG: %staging_of_zero.reduce_scatter = sched.slice "staging of {{.*}}" staging in device bytes 2048 unit 0 segment 1
+  // CHECK-DAG: %fc.param = sched.slice "fc param" param_shard in device bytes 4096 carried
+  // CHECK-DAG: %fc.exp_avg.1 = sched.slice "fc exp_avg" optimizer in device bytes 1024 carried
+  // CHECK-DAG: %fc.grad.0 = sched.slice "fc grad" grad_shard in device bytes 1024 carried
+  // CHECK-DAG: %zero.pack = sched.slice "zero.pack" grad in device bytes 4096 holds <0, "grad", 0 for 1024>
+  // CHECK-DAG: %staging_of_zero.reduce_scatter = sched.slice "staging of {{.*}}" staging in device bytes 2048
   // CHECK: sched.kernel @k0
   // CHECK-NOT: sched.kernel @k2
 }

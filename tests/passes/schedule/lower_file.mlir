@@ -11,11 +11,11 @@
 // CHECK-NEXT: sched.launch @{{.+}} on(update) (read %[[MASTER]][0 for 1024], write %[[MASTER]][0 for 1024], write %[[MADE:.+]][0 for 512])
 // CHECK-NEXT: sched.copy on(write) (read %[[MASTER]][0 for 1024], write %fc.master[0 for 1024]) "fc master" reason "update of fc"
 // CHECK-NEXT: sched.copy on(write) (read %[[MADE]][0 for 512], write %fc.shard[0 for 512]) "fc param" reason "update of fc"
-// CHECK-DAG: %fc.shard = sched.slice "fc param" param_shard in nvme bytes 512 carried unit 0 segment 0
-// CHECK-DAG: %[[GATHERED]] = sched.slice "{{.*}}" param_shard in pinned bytes 512 unit 0 segment 0
-// CHECK-DAG: %[[SHARD]] = sched.slice "{{.*}}" param_shard in device bytes 512 unit 0 segment 0
-// CHECK-DAG: %[[MASTER]] = sched.slice "{{.*}}" optimizer in pinned bytes 1024 unit 0 segment 0
-// CHECK-DAG: %[[MADE]] = sched.slice "{{.*}}" param_shard in pinned bytes 512 unit 0 segment 0
+// CHECK-DAG: %fc.shard = sched.slice "fc param" param_shard in nvme bytes 512 carried
+// CHECK-DAG: %[[GATHERED]] = sched.slice "{{.*}}" param_shard in pinned bytes 512
+// CHECK-DAG: %[[SHARD]] = sched.slice "{{.*}}" param_shard in device bytes 512
+// CHECK-DAG: %[[MASTER]] = sched.slice "{{.*}}" optimizer in pinned bytes 1024
+// CHECK-DAG: %[[MADE]] = sched.slice "{{.*}}" param_shard in pinned bytes 512
 !host = tensor<256xf32, #zero<space host>>
 !host16 = tensor<256xbf16, #zero<space host>>
 !file = tensor<256xf32, #zero<space nvme>>

@@ -7,8 +7,8 @@
 // CHECK-NEXT: sched.reduce_scatter on(scatter) (read %{{.+}}[0 for 2048], read_write %[[SUM]][0 for 1024],
 // CHECK-NEXT: sched.copy on(offload) (read %[[SUM]][0 for 1024], write %fc.grad[0 for 1024]) "{{.+}}" reason "sum of gradients of fc"
 // CHECK-NOT: sched.copy
-// CHECK: %fc.grad = sched.slice "fc grad" grad_shard in pinned bytes 1024 carried unit 0 segment 0
-// CHECK: %[[SUM]] = sched.slice "{{.*}}" grad_shard in device bytes 1024 unit 0 segment 0
+// CHECK: %fc.grad = sched.slice "fc grad" grad_shard in pinned bytes 1024 carried
+// CHECK: %[[SUM]] = sched.slice "{{.*}}" grad_shard in device bytes 1024
 !host = tensor<256xf32, #zero<space host>>
 #g = #zero.state<unit = 0, segment = 0, "grad", sharded = true>
 module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {

@@ -7,7 +7,7 @@
 // PACK: sched.slice "g0" {{.*}} at [[G:[0-9]+]] live
 // PACK: sched.slice "g1" {{.*}} at [[G]] live
 module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
-  %w = sched.slice "w" param_shard in device bytes 64 carried unit 0 segment 0 {state = #zero.state<unit = 0, segment = 0, "param", sharded = true>, tensor = tensor<16xf32>}
+  %w = sched.slice "w" param_shard in device bytes 64 carried {state = #zero.state<unit = 0, segment = 0, "param", sharded = true>, tensor = tensor<16xf32>}
   %a = sched.slice "a" gathered in device bytes 64
   %g0 = sched.slice "g0" grad in device bytes 4096
   %g1 = sched.slice "g1" grad in device bytes 4096
@@ -36,7 +36,7 @@ module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
 // PACK: sched.slice "d0" {{.*}} at [[D:[0-9]+]] live
 // PACK: sched.slice "d1" {{.*}} at [[D]] live
 module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
-  %w = sched.slice "w" param_shard in device bytes 4096 carried unit 0 segment 0 {state = #zero.state<unit = 0, segment = 0, "param", sharded = true>, tensor = tensor<1024xf32>}
+  %w = sched.slice "w" param_shard in device bytes 4096 carried {state = #zero.state<unit = 0, segment = 0, "param", sharded = true>, tensor = tensor<1024xf32>}
   %m0 = sched.slice "m0" transient in host bytes 4096
   %m1 = sched.slice "m1" transient in host bytes 4096
   %d0 = sched.slice "d0" grad_shard in pinned bytes 4096
@@ -59,7 +59,7 @@ module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
 
 // PACK: #sched.arena<pinned, bytes = 8192,
 module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
-  %w = sched.slice "w" param_shard in device bytes 4096 carried unit 0 segment 0 {state = #zero.state<unit = 0, segment = 0, "param", sharded = true>, tensor = tensor<1024xf32>}
+  %w = sched.slice "w" param_shard in device bytes 4096 carried {state = #zero.state<unit = 0, segment = 0, "param", sharded = true>, tensor = tensor<1024xf32>}
   %m = sched.slice "m" transient in host bytes 4096
   %d0 = sched.slice "d0" grad_shard in pinned bytes 4096
   %d1 = sched.slice "d1" grad_shard in pinned bytes 4096

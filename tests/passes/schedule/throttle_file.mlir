@@ -9,16 +9,16 @@
 // PACK: sched.slice "v0 read" optimizer in pinned {{.*}} at [[V:[0-9]+]] live
 // PACK: sched.slice "m1 read" optimizer in pinned {{.*}} at [[M]] live
 // PACK: sched.slice "v1 read" optimizer in pinned {{.*}} at [[V]] live
-// PACK: sched.slice "v1" optimizer in nvme bytes 64 carried {{.*}} at 12288
+// PACK: sched.slice "v1" optimizer in nvme bytes 64 carried at 12288
 module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
-  %m0r = sched.slice "m0 read" optimizer in pinned bytes 64 unit 0 segment 0
-  %v0r = sched.slice "v0 read" optimizer in pinned bytes 64 unit 0 segment 0
-  %m1r = sched.slice "m1 read" optimizer in pinned bytes 64 unit 0 segment 1
-  %v1r = sched.slice "v1 read" optimizer in pinned bytes 64 unit 0 segment 1
-  %m0 = sched.slice "m0" optimizer in nvme bytes 64 carried unit 0 segment 0 {state = #zero.state<unit = 0, segment = 0, "m", sharded = true>, tensor = tensor<16xf32>}
-  %v0 = sched.slice "v0" optimizer in nvme bytes 64 carried unit 0 segment 0 {state = #zero.state<unit = 0, segment = 0, "v", sharded = true>, tensor = tensor<16xf32>}
-  %m1 = sched.slice "m1" optimizer in nvme bytes 64 carried unit 0 segment 1 {state = #zero.state<unit = 0, segment = 1, "m", sharded = true>, tensor = tensor<16xf32>}
-  %v1 = sched.slice "v1" optimizer in nvme bytes 64 carried unit 0 segment 1 {state = #zero.state<unit = 0, segment = 1, "v", sharded = true>, tensor = tensor<16xf32>}
+  %m0r = sched.slice "m0 read" optimizer in pinned bytes 64 holds <0, "m", 0 for 16>
+  %v0r = sched.slice "v0 read" optimizer in pinned bytes 64 holds <0, "v", 0 for 16>
+  %m1r = sched.slice "m1 read" optimizer in pinned bytes 64 holds <0, "m", 16 for 16>
+  %v1r = sched.slice "v1 read" optimizer in pinned bytes 64 holds <0, "v", 16 for 16>
+  %m0 = sched.slice "m0" optimizer in nvme bytes 64 carried {state = #zero.state<unit = 0, segment = 0, "m", sharded = true>, tensor = tensor<16xf32>}
+  %v0 = sched.slice "v0" optimizer in nvme bytes 64 carried {state = #zero.state<unit = 0, segment = 0, "v", sharded = true>, tensor = tensor<16xf32>}
+  %m1 = sched.slice "m1" optimizer in nvme bytes 64 carried {state = #zero.state<unit = 0, segment = 1, "m", sharded = true>, tensor = tensor<16xf32>}
+  %v1 = sched.slice "v1" optimizer in nvme bytes 64 carried {state = #zero.state<unit = 0, segment = 1, "v", sharded = true>, tensor = tensor<16xf32>}
   sched.program @step {
     // CHECK: sched.copy on(read) (read
     %0 = sched.copy on(read) (read %m0[0 for 64], write %m0r[0 for 64]) "m0" reason "update"

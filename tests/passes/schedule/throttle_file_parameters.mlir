@@ -5,14 +5,14 @@
 // segment begins in between and ends later.
 
 module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
-  %f = sched.slice "forward" param_shard in pinned bytes 64 unit 0 segment 0
-  %b = sched.slice "backward" param_shard in pinned bytes 64 unit 0 segment 0
-  %u = sched.slice "update" param_shard in pinned bytes 64 unit 0 segment 0
-  %mr = sched.slice "m read" optimizer in pinned bytes 64 unit 0 segment 0
-  %d = sched.slice "on device" param_shard in device bytes 64 unit 0 segment 0
-  %e = sched.slice "again" param_shard in device bytes 64 unit 0 segment 0
-  %p = sched.slice "p" param_shard in nvme bytes 64 carried unit 0 segment 0 {state = #zero.state<unit = 0, segment = 0, "param", sharded = true>, tensor = tensor<16xf32>}
-  %m = sched.slice "m" optimizer in nvme bytes 64 carried unit 0 segment 0 {state = #zero.state<unit = 0, segment = 0, "m", sharded = true>, tensor = tensor<16xf32>}
+  %f = sched.slice "forward" param_shard in pinned bytes 64 holds <0, "param", 0 for 16>
+  %b = sched.slice "backward" param_shard in pinned bytes 64 holds <0, "param", 0 for 16>
+  %u = sched.slice "update" param_shard in pinned bytes 64 holds <0, "param", 0 for 16>
+  %mr = sched.slice "m read" optimizer in pinned bytes 64 holds <0, "m", 0 for 16>
+  %d = sched.slice "on device" param_shard in device bytes 64 holds <0, "param", 0 for 16>
+  %e = sched.slice "again" param_shard in device bytes 64 holds <0, "param", 0 for 16>
+  %p = sched.slice "p" param_shard in nvme bytes 64 carried {state = #zero.state<unit = 0, segment = 0, "param", sharded = true>, tensor = tensor<16xf32>}
+  %m = sched.slice "m" optimizer in nvme bytes 64 carried {state = #zero.state<unit = 0, segment = 0, "m", sharded = true>, tensor = tensor<16xf32>}
   sched.program @step {
     // CHECK: sched.copy on(read) (read
     %0 = sched.copy on(read) (read %p[0 for 64], write %f[0 for 64]) "p" reason "forward"

@@ -9,10 +9,10 @@
 #a = #zero.state<unit = 0, segment = 0, "grad", sharded = true>
 #b = #zero.state<unit = 0, segment = 1, "grad", sharded = true>
 module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
-  %a = sched.slice "a" grad_shard in device bytes 64 unit 0 segment 0
-  %b = sched.slice "b" grad_shard in device bytes 64 unit 0 segment 1
-  %ga = sched.slice "a grad" grad_shard in pinned bytes 64 carried unit 0 segment 0 {state = #a, tensor = tensor<16xf32>}
-  %gb = sched.slice "b grad" grad_shard in pinned bytes 64 carried unit 0 segment 1 {state = #b, tensor = tensor<16xf32>}
+  %a = sched.slice "a" grad_shard in device bytes 64 holds <0, "grad", 0 for 16>
+  %b = sched.slice "b" grad_shard in device bytes 64 holds <0, "grad", 16 for 16>
+  %ga = sched.slice "a grad" grad_shard in pinned bytes 64 carried {state = #a, tensor = tensor<16xf32>}
+  %gb = sched.slice "b grad" grad_shard in pinned bytes 64 carried {state = #b, tensor = tensor<16xf32>}
   sched.program @micro {
     %0 = sched.copy on(fetch) (read %ga[0 for 64], write %a[0 for 64]) "a" reason "sum"
     %1 = sched.fill on(compute) (write %a[0 for 64]) "a"

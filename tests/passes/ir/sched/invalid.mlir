@@ -300,7 +300,7 @@ module {
 // -----
 
 // expected-error @below {{'sched.slice' op 'g' must hold elements of a unit, and be no state}}
-%g = sched.slice "g" grad in device bytes 64 holds <"grad", 0 for 16>
+%g = sched.slice "g" grad in device bytes 64 holds <-1, "grad", 0 for 16>
 
 // -----
 

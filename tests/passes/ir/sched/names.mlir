@@ -14,8 +14,8 @@ module {
     %0 = sched.copy on(gather) (read %p[0 for 64], write %f[0 for 64]) "h.0"
     %1 = sched.fill on(compute) await(%0) (write %a[0 for 64]) "node_add"
   }
-  %p = sched.slice "h.0 param" param_shard in device bytes 64 carried unit 0 segment 0 {state = #zero.state<unit = 0, segment = 0, "param", sharded = true>, tensor = tensor<16xf32>}
-  %f = sched.slice "h.0" gathered in device bytes 64 unit 0
+  %p = sched.slice "h.0 param" param_shard in device bytes 64 carried {state = #zero.state<unit = 0, segment = 0, "param", sharded = true>, tensor = tensor<16xf32>}
+  %f = sched.slice "h.0" gathered in device bytes 64
   %a = sched.slice "node_add #1" activation in device bytes 64
   zero.layout units [
     #zero.unit<"h.0", f32, elements = 32, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [32], states = [<"param", f32, sharded = true>], placements = []>

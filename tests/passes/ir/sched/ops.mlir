@@ -7,8 +7,8 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>, sched.arenas = [#sched.
   // CHECK: %[[X:.+]] = sched.slice "x" transient in device bytes 1024{{$}}
   %x = sched.slice "x" transient in device bytes 1024
   %y = sched.slice "y" transient in device bytes 1024 at 64 live [0, 3]
-  // CHECK: sched.slice "fc1 param" param_shard in device bytes 4096 carried unit 0 segment 1 at 64 {state = #zero.state<unit = 0, segment = 1, "param", sharded = true>, tensor = tensor<1024xf32>}
-  %w = sched.slice "fc1 param" param_shard in device bytes 4096 carried unit 0 segment 1 at 64 {state = #zero.state<unit = 0, segment = 1, "param", sharded = true>, tensor = tensor<1024xf32>}
+  // CHECK: sched.slice "fc1 param" param_shard in device bytes 4096 carried at 64 {state = #zero.state<unit = 0, segment = 1, "param", sharded = true>, tensor = tensor<1024xf32>}
+  %w = sched.slice "fc1 param" param_shard in device bytes 4096 carried at 64 {state = #zero.state<unit = 0, segment = 1, "param", sharded = true>, tensor = tensor<1024xf32>}
   %s = sched.slice "s" grad_shard in device bytes 512
   %b = sched.slice "b" staging in device bytes 1024
   // CHECK: sched.kernel @k0(%arg0: tensor<4x8xf32>) {
