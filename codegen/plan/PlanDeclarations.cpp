@@ -17,50 +17,6 @@ namespace {
 /// The file of the weights that the compiler itself writes next to the plan.
 constexpr llvm::StringLiteral kPlanWeights = "PLAN.weights.safetensors";
 
-plan::SliceClass planClass(sched::SliceClass sliceClass) {
-  switch (sliceClass) {
-  case sched::SliceClass::param_shard:
-    return plan::PARAM_SHARD;
-  case sched::SliceClass::gathered:
-    return plan::GATHERED;
-  case sched::SliceClass::grad:
-    return plan::GRAD;
-  case sched::SliceClass::grad_shard:
-    return plan::GRAD_SHARD;
-  case sched::SliceClass::optimizer:
-    return plan::OPTIMIZER;
-  case sched::SliceClass::activation:
-    return plan::ACTIVATION;
-  case sched::SliceClass::transient:
-    return plan::TRANSIENT;
-  case sched::SliceClass::staging:
-    return plan::STAGING;
-  case sched::SliceClass::input:
-    return plan::INPUT;
-  case sched::SliceClass::scalar:
-    return plan::SCALAR;
-  case sched::SliceClass::output:
-    return plan::OUTPUT;
-  }
-  llvm_unreachable("all classes are handled");
-}
-
-plan::Init planInit(nn::InitKind kind) {
-  switch (kind) {
-  case nn::InitKind::normal:
-    return plan::NORMAL;
-  case nn::InitKind::zeros:
-    return plan::ZEROS;
-  case nn::InitKind::ones:
-    return plan::ONES;
-  case nn::InitKind::lora_a:
-    return plan::LORA_A;
-  case nn::InitKind::lora_b:
-    return plan::LORA_B;
-  }
-  llvm_unreachable("all kinds are handled");
-}
-
 void writeAdapter(nn::ParameterAttr weight, plan::Parameter &parameter) {
   nn::AdapterAttr attribute = weight.getAdapter();
   std::string name = weight.getName().str();
@@ -89,7 +45,8 @@ void writeParameter(zero::PlacementAttr place, const PlanInfo &info,
   parameter.set_offset(place.getOffset());
   parameter.set_elements(type.getNumElements());
   parameter.set_trainable(attribute.getTrainable());
-  parameter.set_init(planInit(attribute.getInit()));
+  parameter.set_init(
+      planCase<plan::Init>(stringifyInitKind(attribute.getInit())));
   parameter.set_group(place.getGroup());
   if (auto decision = info.decisions.find(parameter.name());
       decision != info.decisions.end()) {
@@ -285,20 +242,6 @@ LogicalResult writeScalar(sched::SliceOp op, nn::ScalarAttr attribute,
   return success();
 }
 
-plan::Space planSpace(sched::Space space) {
-  switch (space) {
-  case sched::Space::device:
-    return plan::DEVICE;
-  case sched::Space::pinned:
-    return plan::PINNED;
-  case sched::Space::host:
-    return plan::HOST;
-  case sched::Space::nvme:
-    return plan::NVME;
-  }
-  llvm_unreachable("all spaces are handled");
-}
-
 LogicalResult writeArenas(ModuleOp module, plan::Plan &plan, PlanIndex &index) {
   auto arenas = module->getAttrOfType<ArrayAttr>(sched::kArenasAttr);
   if (!arenas) {
@@ -307,7 +250,8 @@ LogicalResult writeArenas(ModuleOp module, plan::Plan &plan, PlanIndex &index) {
   for (auto attribute : arenas.getAsRange<sched::ArenaAttr>()) {
     index.arenas[attribute.getSpace()] = plan.arenas_size();
     plan::Arena &arena = *plan.add_arenas();
-    arena.set_space(planSpace(attribute.getSpace()));
+    arena.set_space(
+        planCase<plan::Space>(stringifySpace(attribute.getSpace())));
     bool helpers = attribute.getSpace() == sched::Space::host ||
                    attribute.getSpace() == sched::Space::nvme;
     arena.set_device(helpers ? kHelper : 0);
@@ -356,7 +300,8 @@ LogicalResult mlir::zg::writeDeclarations(ModuleOp module, const PlanInfo &info,
     slice.set_arena(arena->second);
     slice.set_offset(*op.getOffset());
     slice.set_bytes(op.getBytes());
-    slice.set_slice_class(planClass(op.getSliceClass()));
+    slice.set_slice_class(
+        planCase<plan::SliceClass>(stringifySliceClass(op.getSliceClass())));
     slice.set_name(nn::describe(op.getLabel(), op.getLoc()));
     slice.set_carried(op.getCarried());
     if (std::optional<sched::HeldAttr> held = op.getHolds();

@@ -11,26 +11,6 @@ namespace plan = zerograph::plan;
 
 namespace {
 
-plan::Mode planMode(sched::Mode mode) {
-  switch (mode) {
-  case sched::Mode::read:
-    return plan::READ;
-  case sched::Mode::write:
-    return plan::WRITE;
-  case sched::Mode::read_write:
-    return plan::READ_WRITE;
-  }
-  llvm_unreachable("all modes are handled");
-}
-
-plan::ProgramKind programKind(StringRef name) {
-  return name == zero::kMicroProgram      ? plan::MICRO
-         : name == zero::kUpdateProgram   ? plan::UPDATE
-         : name == zero::kStepProgram     ? plan::STEP
-         : name == zero::kEvaluateProgram ? plan::EVALUATE
-                                          : plan::FORWARD;
-}
-
 plan::StreamKind streamKind(sched::Stream stream) {
   switch (stream) {
   case sched::Stream::compute:
@@ -82,7 +62,7 @@ void writeAccesses(sched::Step step, const PlanIndex &index, plan::Step &out) {
     range.set_slice(index.slices.lookup(step.getSlices()[i]));
     range.set_offset(access.getOffset());
     range.set_bytes(access.getBytes());
-    range.set_mode(planMode(access.getMode()));
+    range.set_mode(planCase<plan::Mode>(stringifyMode(access.getMode())));
     if (access.getRankStride() != 0) {
       range.add_strides(access.getRankStride()); // of the one axis
     }
@@ -95,7 +75,7 @@ LogicalResult mlir::zg::writeProgram(sched::ProgramOp program, PlanIndex &index,
                                      plan::Plan &plan) {
   plan::Program &entry = *plan.add_programs();
   entry.set_name(program.getName().str());
-  entry.set_kind(programKind(program.getName()));
+  entry.set_kind(planCase<plan::ProgramKind>(program.getName()));
   for (Value slot : program.getSlots()) {
     entry.add_slots(index.slices.lookup(slot));
   }

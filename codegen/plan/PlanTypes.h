@@ -8,7 +8,17 @@
 
 namespace mlir::zg {
 
-/// ELEMENT_INVALID where the plan has no such type.
+/// Returns the case of a plan's enum that is named as a case of the IR's is, or
+/// as a program; the invalid one if none is.
+template <typename Enum>
+Enum planCase(StringRef name) {
+  const auto *found =
+      google::protobuf::GetEnumDescriptor<Enum>()->FindValueByName(
+          name.upper());
+  return found ? Enum(found->number()) : Enum();
+}
+
+/// Returns ELEMENT_INVALID where the plan has no such type.
 zerograph::plan::ElementType planType(Type elementType);
 
 zerograph::plan::Matmul planMatmul(const MatmulShape &shape);

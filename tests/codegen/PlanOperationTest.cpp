@@ -1,6 +1,8 @@
 //===- PlanOperationTest.cpp - ops of sched say what plan.proto says ------===//
 
 #include "codegen/plan/PlanParts.h"
+#include "codegen/plan/PlanTypes.h"
+#include "passes/zero/Passes.h"
 
 #include "google/protobuf/descriptor.h"
 #include <gtest/gtest.h>
@@ -52,6 +54,33 @@ TEST_F(Names, EveryStepIsAMessage) {
     }
   }
   EXPECT_EQ(steps, plan::Step::descriptor()->oneof_decl(0)->field_count());
+}
+
+template <typename Enum, typename Case>
+void expectEveryCase(StringRef (*nameOf)(Case), unsigned last) {
+  for (unsigned i = 0; i <= last; ++i) {
+    StringRef name = nameOf(Case(i));
+    const auto *found =
+        google::protobuf::GetEnumDescriptor<Enum>()->FindValueByNumber(
+            planCase<Enum>(name));
+    EXPECT_EQ(found->name(), name.upper());
+  }
+}
+
+TEST(PlanCases, EnumsOfTheIrAreThePlans) {
+  expectEveryCase<plan::SliceClass>(sched::stringifySliceClass,
+                                    sched::getMaxEnumValForSliceClass());
+  expectEveryCase<plan::Mode>(sched::stringifyMode,
+                              sched::getMaxEnumValForMode());
+  expectEveryCase<plan::Space>(zero::stringifySpace,
+                               zero::getMaxEnumValForSpace());
+  expectEveryCase<plan::Init>(nn::stringifyInitKind,
+                              nn::getMaxEnumValForInitKind());
+  for (StringRef name :
+       {zero::kMicroProgram, zero::kUpdateProgram, zero::kStepProgram,
+        zero::kEvaluateProgram, zero::kForwardProgram}) {
+    EXPECT_NE(planCase<plan::ProgramKind>(name), plan::PROGRAM_INVALID);
+  }
 }
 
 } // namespace
