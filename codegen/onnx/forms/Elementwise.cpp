@@ -8,6 +8,8 @@
 #include "codegen/onnx/Forms.h"
 
 #include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace mlir::zg;
@@ -52,48 +54,14 @@ void iotaForm(IotaOp op, OnnxGraph &graph) {
       : graph.setSmall(op.getResult(), range);
 }
 
-StringRef unaryOperator(UnaryKind kind) {
-  switch (kind) {
-  case UnaryKind::neg:
-    return "Neg";
-  case UnaryKind::abs:
-    return "Abs";
-  case UnaryKind::sign:
-    return "Sign";
-  case UnaryKind::exp:
-  case UnaryKind::expm1:
-    return "Exp";
-  case UnaryKind::log:
-  case UnaryKind::log1p:
-    return "Log";
-  case UnaryKind::sqrt:
-    return "Sqrt";
-  case UnaryKind::reciprocal:
-    return "Reciprocal";
-  case UnaryKind::tanh:
-    return "Tanh";
-  case UnaryKind::sigmoid:
-    return "Sigmoid";
-  case UnaryKind::erf:
-    return "Erf";
-  case UnaryKind::sin:
-    return "Sin";
-  case UnaryKind::cos:
-    return "Cos";
-  case UnaryKind::floor:
-    return "Floor";
-  case UnaryKind::ceil:
-    return "Ceil";
-  case UnaryKind::round:
-    return "Round";
-  case UnaryKind::is_nan:
-    return "IsNaN";
-  case UnaryKind::is_inf:
-    return "IsInf";
-  case UnaryKind::logical_not:
-    return "Not";
-  }
-  llvm_unreachable("a kind without an operator");
+/// Returns the ONNX operator of a function. ONNX has most by the same name.
+std::string operatorOf(StringRef function) {
+  function.consume_front("logical_");
+  return llvm::StringSwitch<std::string>(function)
+      .Case("is_nan", "IsNaN")
+      .Case("is_inf", "IsInf")
+      .Case("rem", "Mod")
+      .Default(llvm::toUpper(function[0]) + function.drop_front().str());
 }
 
 /// log(1 + x), which ONNX has not. 1 + x is rounded to u; what was lost is made
@@ -139,39 +107,8 @@ void unaryForm(UnaryOp op, OnnxGraph &graph) {
     Builder b(op.getContext());
     x = graph.convert(x, isTest ? Type(b.getF32Type()) : b.getI32Type());
   }
-  std::string y = graph.node(unaryOperator(op.getKind()), {x});
+  std::string y = graph.node(operatorOf(stringifyUnaryKind(op.getKind())), {x});
   graph.set(op.getResult(), narrow && !isTest ? graph.convert(y, element) : y);
-}
-
-StringRef binaryOperator(BinaryKind kind) {
-  switch (kind) {
-  case BinaryKind::add:
-    return "Add";
-  case BinaryKind::sub:
-    return "Sub";
-  case BinaryKind::mul:
-    return "Mul";
-  case BinaryKind::div:
-    return "Div";
-  case BinaryKind::max:
-    return "Max";
-  case BinaryKind::min:
-    return "Min";
-  case BinaryKind::pow:
-    return "Pow";
-  case BinaryKind::cross_entropy:
-    return "Sub";
-  case BinaryKind::mod:
-  case BinaryKind::rem:
-    return "Mod";
-  case BinaryKind::logical_and:
-    return "And";
-  case BinaryKind::logical_or:
-    return "Or";
-  case BinaryKind::logical_xor:
-    return "Xor";
-  }
-  llvm_unreachable("a kind without an operator");
 }
 
 /// With the sign of the divisor, which ONNX has of integers alone.
@@ -215,7 +152,8 @@ void binaryForm(BinaryOp op, OnnxGraph &graph) {
   if (kind == BinaryKind::rem) {
     attributes.push_back(attribute("fmod", int64_t(1)));
   }
-  std::string y = graph.node(binaryOperator(kind), in, attributes);
+  std::string y =
+      graph.node(operatorOf(stringifyBinaryKind(kind)), in, attributes);
   graph.set(op.getResult(), isShort(element) ? graph.convert(y, element) : y);
 }
 
