@@ -2,10 +2,12 @@
 
 #include "runtime/comm/HostCommunicator.h"
 
+#include "runtime/comm/Fold.h"
 #include "runtime/device/host/HostBuffer.h"
 #include "runtime/plan/Supported.h"
 
 #include <algorithm>
+#include <cstring>
 
 using namespace zerograph;
 
@@ -103,25 +105,138 @@ bindAllReduce(HostCommunicator &comm, const plan::Step &step,
       });
 }
 
+std::byte *bytesOf(const void *data) {
+  return static_cast<std::byte *>(const_cast<void *>(data));
+}
+
 int64_t nanoseconds(std::chrono::steady_clock::time_point time) {
   return time.time_since_epoch() / std::chrono::nanoseconds(1);
 }
 
 } // namespace
 
-// Notes nothing for a number that no step is bound to: it has no place.
-void HostCommunicator::noteBegin(const CollectiveSite &site,
-                                 Clock::time_point time) {
-  if (site.sequence < work.size()) {
-    work[site.sequence].begin = nanoseconds(time);
+absl::Status HostCommunicator::enter(const CollectiveSite &site,
+                                     const char *what) {
+  absl::Status turn = order.await(site.sequence);
+  if (!turn.ok()) {
+    return lostTurn(turn, describe(site, what));
   }
+  if (on_enter) {
+    on_enter(rank(), site);
+  }
+  receives.clear();
+  sends.clear();
+  contributions.resize(world());
+  return absl::OkStatus();
 }
 
-void HostCommunicator::noteEnd(const CollectiveSite &site,
-                               Clock::time_point time) {
-  if (site.sequence < work.size()) {
-    work[site.sequence].end = nanoseconds(time);
+absl::Status HostCommunicator::transfer(const CollectiveSite &site,
+                                        const char *what, bool first) {
+  ZG_ASSIGN_OR_RETURN(Clock::time_point met,
+                      transfer(site, what, receives, sends));
+  if (first && site.sequence < work.size()) { // else no step is bound to it
+    work[site.sequence].begin = nanoseconds(met);
   }
+  return absl::OkStatus();
+}
+
+void HostCommunicator::leave(const CollectiveSite &site) {
+  if (site.sequence < work.size()) {
+    work[site.sequence].end = nanoseconds(Clock::now());
+  }
+  order.done();
+}
+
+absl::Status
+HostCommunicator::allGather(const CollectiveSite &site,
+                            absl::Span<const GatherSegment> segments) {
+  ZG_RETURN_IF_ERROR(enter(site, "all_gather"));
+  forPeers([&](unsigned peer) {
+    for (const GatherSegment &segment : segments) {
+      uint64_t bytes = segment.shard_bytes;
+      receives.push_back({peer, segment.whole + peer * bytes, bytes});
+      sends.push_back({peer, bytesOf(segment.shard), bytes});
+      count.gather += bytes;
+    }
+  });
+  for (const GatherSegment &segment : segments) {
+    std::byte *place = segment.whole + rank() * segment.shard_bytes;
+    if (place != segment.shard) {
+      std::memmove(place, segment.shard, segment.shard_bytes);
+    }
+  }
+  ZG_RETURN_IF_ERROR(transfer(site, "all_gather"));
+  leave(site);
+  return absl::OkStatus();
+}
+
+absl::Status HostCommunicator::reduceScatter(const CollectiveSite &site,
+                                             const ReduceScatterCall &call) {
+  ZG_RETURN_IF_ERROR(needReducible(call.wire, call.type));
+  ZG_RETURN_IF_ERROR(enter(site, "reduce_scatter"));
+  for (uint64_t begin = 0; begin < call.shard_bytes;
+       begin += call.chunk_bytes) {
+    uint64_t bytes = std::min(call.chunk_bytes, call.shard_bytes - begin);
+    auto partOf = [&](unsigned owner) {
+      return bytesOf(call.whole + owner * call.shard_bytes + begin);
+    };
+    receives.clear();
+    sends.clear();
+    for (unsigned peer = 0; peer < world(); ++peer) {
+      contributions[peer] = call.staging + peer * call.chunk_bytes;
+    }
+    forPeers([&](unsigned peer) {
+      receives.push_back({peer, bytesOf(contributions[peer]), bytes});
+      sends.push_back({peer, partOf(peer), bytes});
+      count.reduce += bytes;
+    });
+    // The own contribution goes through staging too: the shard may lie where
+    // it is.
+    std::memcpy(bytesOf(contributions[rank()]), partOf(rank()), bytes);
+    ZG_RETURN_IF_ERROR(transfer(site, "reduce_scatter", begin == 0));
+    foldContributions(call.wire, call.type, call.sumAt(begin), call.accumulate,
+                      contributions, call.elements(bytes));
+  }
+  leave(site);
+  return absl::OkStatus();
+}
+
+absl::Status HostCommunicator::allReduce(const CollectiveSite &site,
+                                         plan::ElementType type,
+                                         absl::Span<const ReduceArray> arrays) {
+  ZG_RETURN_IF_ERROR(needReducible(type, type));
+  ZG_RETURN_IF_ERROR(enter(site, "all_reduce"));
+  uint64_t all = 0;
+  for (const ReduceArray &array : arrays) {
+    all += array.bytes;
+  }
+  received.resize(std::max<uint64_t>(received.size(), all * world()));
+  // Array comes after array, and in each rank after rank: aligned as its
+  // elements.
+  forPeers([&](unsigned peer) {
+    uint64_t begin = 0;
+    for (const ReduceArray &array : arrays) {
+      std::byte *place = received.data() + begin * world() + peer * array.bytes;
+      receives.push_back({peer, place, array.bytes});
+      sends.push_back({peer, bytesOf(array.values), array.bytes});
+      begin += array.bytes;
+      count.scalar += array.bytes;
+    }
+  });
+  ZG_RETURN_IF_ERROR(transfer(site, "all_reduce"));
+  uint64_t begin = 0;
+  for (const ReduceArray &array : arrays) {
+    for (unsigned peer = 0; peer < world(); ++peer) {
+      contributions[peer] = peer == rank() ? array.values
+                                           : received.data() + begin * world() +
+                                                 peer * array.bytes;
+    }
+    foldContributions(type, type, array.sum, /*accumulate=*/true, contributions,
+                      array.bytes / elementSize(type));
+    begin += array.bytes;
+  }
+  leave(site);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<Operation>>

@@ -3,10 +3,12 @@
 #ifndef ZEROGRAPH_RUNTIME_COMM_HOSTCOMMUNICATOR_H
 #define ZEROGRAPH_RUNTIME_COMM_HOSTCOMMUNICATOR_H
 
+#include "runtime/comm/CollectiveOrder.h"
 #include "runtime/comm/Communicator.h"
 #include "runtime/plan/Describe.h"
 
 #include <chrono>
+#include <functional>
 
 namespace zerograph {
 
@@ -45,8 +47,16 @@ struct ReduceArray {
   uint64_t bytes = 0;
 };
 
+/// Bytes for or from another rank; none for zero bytes.
+struct Message {
+  unsigned peer = 0;
+  std::byte *data = nullptr; // only read where it is sent
+  uint64_t bytes = 0;
+};
+
 /// A transport whose collectives block the thread of their stream and address
-/// the buffers themselves: those of the host device.
+/// the buffers themselves: those of the host device. Collectives are written
+/// here, once for all transports; a transport exchanges messages.
 class HostCommunicator : public Communicator {
 public:
   absl::StatusOr<std::unique_ptr<Operation>>
@@ -54,13 +64,15 @@ public:
        absl::Span<const unsigned> group,
        std::vector<DeviceRange> ranges) override;
 
-  virtual absl::Status allGather(const CollectiveSite &site,
-                                 absl::Span<const GatherSegment> segments) = 0;
-  virtual absl::Status reduceScatter(const CollectiveSite &site,
-                                     const ReduceScatterCall &call) = 0;
-  virtual absl::Status allReduce(const CollectiveSite &site,
-                                 plan::ElementType type,
-                                 absl::Span<const ReduceArray> arrays) = 0;
+  absl::Status allGather(const CollectiveSite &site,
+                         absl::Span<const GatherSegment> segments);
+  absl::Status reduceScatter(const CollectiveSite &site,
+                             const ReduceScatterCall &call);
+  absl::Status allReduce(const CollectiveSite &site, plan::ElementType type,
+                         absl::Span<const ReduceArray> arrays);
+
+  void beginProgram() override { order.restart(); }
+  TrafficCount traffic() const override { return count; }
 
   /// Returns when the last call that was bound under this number, which has
   /// returned, did not wait for other ranks.
@@ -68,14 +80,52 @@ public:
 
 protected:
   using Clock = std::chrono::steady_clock;
-  /// Note that the other ranks had come, and that the call was done with them.
-  /// Each number has its own times: the next call may begin while one is asked
-  /// for.
-  void noteBegin(const CollectiveSite &site, Clock::time_point time);
-  void noteEnd(const CollectiveSite &site, Clock::time_point time);
+  /// Called by each rank as it enters a collective, for tests that delay some.
+  using OnEnter = std::function<void(unsigned rank, const CollectiveSite &)>;
+
+  HostCommunicator(OnEnter on_enter) : on_enter(std::move(on_enter)) {}
+
+  /// Exchanges messages with the other ranks, which all call it at this site;
+  /// what one rank sends another stands in the same order in both their lists.
+  /// Returns once all has come and the sent bytes may be overwritten: when the
+  /// other ranks were there.
+  virtual absl::StatusOr<Clock::time_point>
+  transfer(const CollectiveSite &site, const char *what,
+           absl::Span<const Message> receives,
+           absl::Span<const Message> sends) = 0;
+  /// Returns the error of a rank whose turn did not come at `where`.
+  virtual absl::Status lostTurn(const absl::Status &turn,
+                                const std::string &where) = 0;
+
+  /// Calls `body(i-th peer)`, every rank beginning with another one.
+  template <typename Body>
+  void forPeers(const Body &body) const {
+    for (unsigned i = 1; i < world(); ++i) {
+      body((rank() + i) % world());
+    }
+  }
+
+  CollectiveOrder order;
 
 private:
-  std::vector<WorkTime> work; // by sequence number
+  /// Waits for this rank's turn.
+  absl::Status enter(const CollectiveSite &site, const char *what);
+  /// Exchanges `receives` and `sends`. The `first` exchange of a call ends its
+  /// wait for the other ranks.
+  absl::Status transfer(const CollectiveSite &site, const char *what,
+                        bool first = true);
+  /// Passes the turn to the next collective.
+  void leave(const CollectiveSite &site);
+
+  OnEnter on_enter;
+  TrafficCount count;
+  /// By sequence number. Each has its own times: the next call may begin while
+  /// one is asked for.
+  std::vector<WorkTime> work;
+  // The messages of one collective at a time; they keep their space.
+  std::vector<Message> receives, sends;
+  std::vector<const std::byte *> contributions; // by rank, for folds
+  std::vector<std::byte> received;              // of an all_reduce
 };
 
 } // namespace zerograph

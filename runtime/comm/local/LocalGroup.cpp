@@ -2,10 +2,7 @@
 
 #include "runtime/comm/local/LocalGroup.h"
 
-#include "runtime/comm/CollectiveOrder.h"
-#include "runtime/comm/Fold.h"
 #include "runtime/comm/local/Rendezvous.h"
-#include "runtime/plan/Supported.h"
 
 #include <algorithm>
 #include <cstring>
@@ -20,9 +17,7 @@ using Duration = Rendezvous::Clock::duration;
 /// the caller's: a rank that gives up returns while others may still read it.
 /// The buffers that it points to live as long as the run.
 struct Shown {
-  std::vector<GatherSegment> segments;
-  ReduceScatterCall call;
-  std::vector<ReduceArray> arrays;
+  std::vector<Message> sends;
   std::string text;
 };
 
@@ -45,21 +40,13 @@ constexpr auto kNothing = [] {};
 
 class LocalCommunicator final : public HostCommunicator {
 public:
-  LocalCommunicator(std::shared_ptr<Group> group, unsigned rank)
-      : group(std::move(group)), self(rank),
-        contributions(this->group->options.world) {}
+  LocalCommunicator(std::shared_ptr<Group> of, unsigned rank)
+      : HostCommunicator(of->options.on_enter), group(std::move(of)),
+        self(rank) {}
   ~LocalCommunicator() override { group->meeting.end(self); }
 
   unsigned world() const override { return group->options.world; }
   unsigned rank() const override { return self; }
-  void beginProgram() override { order.restart(); }
-
-  absl::Status allGather(const CollectiveSite &site,
-                         absl::Span<const GatherSegment> segments) override;
-  absl::Status reduceScatter(const CollectiveSite &site,
-                             const ReduceScatterCall &call) override;
-  absl::Status allReduce(const CollectiveSite &site, plan::ElementType type,
-                         absl::Span<const ReduceArray> arrays) override;
 
   absl::Status barrier(const std::string &what) override {
     return group->meeting.meet(self, kNothing, [&] { return what; });
@@ -85,15 +72,13 @@ public:
     order.fail();
   }
 
-  TrafficCount traffic() const override { return count; }
-
 private:
-  /// Waits for this rank's turn and for all ranks to have called `publish`.
-  template <typename Publish>
-  absl::Status enter(const CollectiveSite &site, const char *what,
-                     const Publish &publish);
-  /// Waits until no rank reads this rank's memory any more.
-  absl::Status leave(const CollectiveSite &site, const char *what);
+  absl::StatusOr<Clock::time_point>
+  transfer(const CollectiveSite &site, const char *what,
+           absl::Span<const Message> receives,
+           absl::Span<const Message> sends) override;
+  absl::Status lostTurn(const absl::Status &turn,
+                        const std::string &where) override;
   /// Returns the texts of the first `count` ranks.
   absl::StatusOr<std::vector<std::string>>
   texts(const std::string &what, const std::string &text, unsigned count);
@@ -107,103 +92,38 @@ private:
 
   std::shared_ptr<Group> group;
   unsigned self;
-  CollectiveOrder order;
-  TrafficCount count;
-  std::vector<const std::byte *> contributions; // one a rank, for folds
+  std::vector<size_t> next; // by peer, the first of its sends not yet seen
 };
 
-template <typename Publish>
-absl::Status LocalCommunicator::enter(const CollectiveSite &site,
-                                      const char *what,
-                                      const Publish &publish) {
+absl::StatusOr<HostCommunicator::Clock::time_point>
+LocalCommunicator::transfer(const CollectiveSite &site, const char *what,
+                            absl::Span<const Message> receives,
+                            absl::Span<const Message> sends) {
   auto where = [&] { return describe(site, what); };
-  absl::Status turn = order.await(site.sequence);
-  if (!turn.ok()) {
-    absl::Status failure = group->meeting.failure();
-    return failure.ok()
-               ? annotate(turn, absl::StrCat("rank ", self, ", ", where()))
-               : failure;
-  }
-  if (group->options.on_enter) {
-    group->options.on_enter(self, site);
-  }
-  ZG_RETURN_IF_ERROR(group->meeting.meet(self, publish, where));
-  noteBegin(site, Clock::now());
-  met();
-  return absl::OkStatus();
-}
-
-absl::Status LocalCommunicator::leave(const CollectiveSite &site,
-                                      const char *what) {
-  noteEnd(site, Clock::now());
   ZG_RETURN_IF_ERROR(group->meeting.meet(
-      self, kNothing, [&] { return "end of " + describe(site, what); }));
-  order.done();
-  return absl::OkStatus();
-}
-
-absl::Status
-LocalCommunicator::allGather(const CollectiveSite &site,
-                             absl::Span<const GatherSegment> segments) {
-  ZG_RETURN_IF_ERROR(enter(site, "all_gather", [&] {
-    shown().segments.assign(segments.begin(), segments.end());
-  }));
-  // Every rank begins with another peer, so that they do not all read the
-  // same memory at once.
-  for (unsigned i = 0; i < world(); ++i) {
-    unsigned peer = (self + i) % world();
-    const std::vector<GatherSegment> &shards = shownBy(peer).segments;
-    for (size_t s = 0; s < segments.size(); ++s) {
-      uint64_t bytes = segments[s].shard_bytes;
-      std::byte *place = segments[s].whole + peer * bytes;
-      if (place != shards[s].shard) {
-        std::memmove(place, shards[s].shard, bytes);
-      }
-      count.gather += peer != self ? bytes : 0;
+      self, [&] { shown().sends.assign(sends.begin(), sends.end()); }, where));
+  Clock::time_point time = Clock::now();
+  met();
+  next.assign(world(), 0);
+  for (const Message &message : receives) {
+    const std::vector<Message> &sent = shownBy(message.peer).sends;
+    size_t &number = next[message.peer];
+    while (sent[number].peer != self) {
+      ++number;
     }
+    std::memcpy(message.data, sent[number++].data, message.bytes);
   }
-  return leave(site, "all_gather");
-}
-
-absl::Status LocalCommunicator::reduceScatter(const CollectiveSite &site,
-                                              const ReduceScatterCall &call) {
-  ZG_RETURN_IF_ERROR(needReducible(call.wire, call.type));
+  // No rank reads this one's memory after that.
   ZG_RETURN_IF_ERROR(
-      enter(site, "reduce_scatter", [&] { shown().call = call; }));
-  for (uint64_t begin = 0; begin < call.shard_bytes;
-       begin += call.chunk_bytes) {
-    uint64_t bytes = std::min(call.chunk_bytes, call.shard_bytes - begin);
-    for (unsigned peer = 0; peer < world(); ++peer) {
-      std::byte *place = call.staging + peer * call.chunk_bytes;
-      const std::byte *whole = shownBy(peer).call.whole;
-      // The own contribution goes through staging too: the shard may lie where
-      // it is. A peer reads only its own part of this rank's segment.
-      std::memcpy(place, whole + self * call.shard_bytes + begin, bytes);
-      contributions[peer] = place;
-      count.reduce += peer != self ? bytes : 0;
-    }
-    foldContributions(call.wire, call.type, call.sumAt(begin), call.accumulate,
-                      contributions, call.elements(bytes));
-  }
-  return leave(site, "reduce_scatter");
+      group->meeting.meet(self, kNothing, [&] { return "end of " + where(); }));
+  return time;
 }
 
-absl::Status
-LocalCommunicator::allReduce(const CollectiveSite &site, plan::ElementType type,
-                             absl::Span<const ReduceArray> arrays) {
-  ZG_RETURN_IF_ERROR(needReducible(type, type));
-  ZG_RETURN_IF_ERROR(enter(site, "all_reduce", [&] {
-    shown().arrays.assign(arrays.begin(), arrays.end());
-  }));
-  for (size_t i = 0; i < arrays.size(); ++i) {
-    for (unsigned peer = 0; peer < world(); ++peer) {
-      contributions[peer] = shownBy(peer).arrays[i].values;
-      count.scalar += peer != self ? arrays[i].bytes : 0;
-    }
-    foldContributions(type, type, arrays[i].sum, /*accumulate=*/true,
-                      contributions, arrays[i].bytes / elementSize(type));
-  }
-  return leave(site, "all_reduce");
+absl::Status LocalCommunicator::lostTurn(const absl::Status &turn,
+                                         const std::string &where) {
+  absl::Status failure = group->meeting.failure();
+  return failure.ok() ? annotate(turn, absl::StrCat("rank ", self, ", ", where))
+                      : failure;
 }
 
 absl::StatusOr<std::vector<std::string>>

@@ -9,6 +9,7 @@
 #ifndef ZEROGRAPH_RUNTIME_COMM_MPI_ENGINE_H
 #define ZEROGRAPH_RUNTIME_COMM_MPI_ENGINE_H
 
+#include "runtime/comm/HostCommunicator.h"
 #include "runtime/comm/Peers.h"
 
 #include "absl/functional/function_ref.h"
@@ -23,13 +24,6 @@
 #include <mutex>
 
 namespace zerograph {
-
-/// Bytes for or from another rank; none for zero bytes.
-struct Message {
-  unsigned peer = 0;
-  std::byte *data = nullptr; // only read where it is sent
-  uint64_t bytes = 0;
-};
 
 class Engine {
 public:

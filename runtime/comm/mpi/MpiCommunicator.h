@@ -3,7 +3,6 @@
 #ifndef ZEROGRAPH_RUNTIME_COMM_MPI_MPICOMMUNICATOR_H
 #define ZEROGRAPH_RUNTIME_COMM_MPI_MPICOMMUNICATOR_H
 
-#include "runtime/comm/CollectiveOrder.h"
 #include "runtime/comm/HostCommunicator.h"
 #include "runtime/comm/Launch.h"
 #include "runtime/comm/mpi/Engine.h"
@@ -34,14 +33,6 @@ public:
 
   unsigned world() const override { return engine->world(); }
   unsigned rank() const override { return engine->rank(); }
-  void beginProgram() override { order.restart(); }
-
-  absl::Status allGather(const CollectiveSite &site,
-                         absl::Span<const GatherSegment> segments) override;
-  absl::Status reduceScatter(const CollectiveSite &site,
-                             const ReduceScatterCall &call) override;
-  absl::Status allReduce(const CollectiveSite &site, plan::ElementType type,
-                         absl::Span<const ReduceArray> arrays) override;
 
   absl::Status barrier(const std::string &what) override;
   absl::StatusOr<std::vector<std::string>>
@@ -61,7 +52,6 @@ public:
     engine->fail(status);
     order.fail();
   }
-  TrafficCount traffic() const override { return count; }
 
   const Peers &peers() const { return engine->peers(); }
 
@@ -71,31 +61,22 @@ public:
   void abortAll() { engine->abortAll(); }
 
 private:
-  explicit MpiCommunicator(MpiOptions options) : options(std::move(options)) {}
+  explicit MpiCommunicator(const MpiOptions &options)
+      : HostCommunicator(options.on_enter) {}
 
-  /// Waits for this rank's turn.
-  absl::Status enter(const CollectiveSite &site, const char *what);
-  /// Exchanges `receives` and `sends`.
-  absl::Status transfer(const CollectiveSite &site, const char *what);
-  /// Passes the turn to the next collective.
-  void leave(const CollectiveSite &site);
-  /// Calls `body(i-th peer)`, every rank beginning with another one.
-  template <typename Body>
-  void forPeers(const Body &body) const;
+  absl::StatusOr<Clock::time_point>
+  transfer(const CollectiveSite &site, const char *what,
+           absl::Span<const Message> receives,
+           absl::Span<const Message> sends) override;
+  absl::Status lostTurn(const absl::Status &turn,
+                        const std::string &where) override;
   /// Sends `text` to `to` and returns the texts of `from`, by rank.
   absl::StatusOr<std::vector<std::string>>
   transferTexts(const std::string &what, const std::string &text,
                 absl::Span<const unsigned> to, absl::Span<const unsigned> from);
   std::vector<unsigned> others() const;
 
-  MpiOptions options;
   std::unique_ptr<Engine> engine;
-  CollectiveOrder order;
-  TrafficCount count;
-  // The messages of one collective at a time; they keep their space.
-  std::vector<Message> receives, sends;
-  std::vector<const std::byte *> contributions; // by rank, for folds
-  std::vector<std::byte> received;              // of an all_reduce
 };
 
 } // namespace zerograph

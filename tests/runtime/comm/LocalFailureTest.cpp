@@ -137,41 +137,6 @@ TEST(LocalFailureTest, APeerGathersFromARankThatHasGivenUp) {
   EXPECT_EQ(wholes[1][1], 11);
 }
 
-TEST(LocalFailureTest, APeerReducesFromARankThatHasGivenUp) {
-  float wholes[2][2] = {{1, 2}, {3, 4}}, shards[2] = {}, staging[2][2];
-  ReduceScatterCall calls[2];
-  for (unsigned rank = 0; rank < 2; ++rank) {
-    calls[rank] = {plan::F32,
-                   plan::F32,
-                   bytesOf(wholes[rank]),
-                   bytesOf(&shards[rank]),
-                   bytesOf(staging[rank]),
-                   4,
-                   4,
-                   false};
-  }
-  returnWhileAPeerReads(
-      [&](HostCommunicator &comm) {
-        return comm.reduceScatter(siteOf(0), calls[comm.rank()]);
-      },
-      [&] { calls[0] = {}; });
-  EXPECT_EQ(shards[1], 6);
-}
-
-TEST(LocalFailureTest, APeerSumsFromARankThatHasGivenUp) {
-  float values[2] = {5, 6}, sums[2] = {};
-  std::vector<ReduceArray> arrays[2];
-  for (unsigned rank = 0; rank < 2; ++rank) {
-    arrays[rank] = {{bytesOf(&values[rank]), bytesOf(&sums[rank]), 4}};
-  }
-  returnWhileAPeerReads(
-      [&](HostCommunicator &comm) {
-        return comm.allReduce(siteOf(0), plan::F32, arrays[comm.rank()]);
-      },
-      [&] { arrays[0] = {ReduceArray{}}; });
-  EXPECT_EQ(sums[1], 11);
-}
-
 TEST(LocalFailureTest, APeerReadsTheTextOfARankThatHasGivenUp) {
   std::string texts[2] = {std::string(100, 'a'), std::string(100, 'b')};
   returnWhileAPeerReads(
