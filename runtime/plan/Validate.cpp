@@ -5,6 +5,7 @@
 #include "options/Optimizers.h"
 #include "runtime/base/Checked.h"
 #include "runtime/plan/Describe.h"
+#include "runtime/plan/Findings.h"
 #include "runtime/plan/HappensBefore.h"
 #include "runtime/plan/Hyperparameters.h"
 #include "runtime/plan/Ranges.h"
@@ -273,6 +274,13 @@ absl::Status validatePrograms(const plan::Plan &plan) {
   return absl::OkStatus();
 }
 
+absl::Status validateSlices(const plan::Plan &plan) {
+  for (int i = 0; i < plan.slices_size(); ++i) {
+    ZG_RETURN_IF_ERROR(validateSlice(plan, i));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status validateSteps(const plan::Plan &plan) {
   for (int p = 0; p < plan.programs_size(); ++p) {
     for (int s = 0; s < plan.programs(p).steps_size(); ++s) {
@@ -285,26 +293,38 @@ absl::Status validateSteps(const plan::Plan &plan) {
   return absl::OkStatus();
 }
 
+struct Check {
+  absl::string_view id;
+  absl::Status (*run)(const plan::Plan &plan);
+};
+
+/// In an order in which each may rely on those before it.
+constexpr Check kChecks[] = {
+    {finding::kInvalidHeader, validateHeader},
+    {finding::kInvalidArena, validateArenas},
+    {finding::kInvalidStream, validateStreams},
+    {finding::kInvalidProgram, validatePrograms},
+    {finding::kInvalidSlice, validateSlices},
+    {finding::kInvalidKernel, detail::validateKernels},
+    {finding::kInvalidUnit, detail::validateUnits},
+    {finding::kInvalidInput, detail::validateInputs},
+    {finding::kInvalidScalar, detail::validateScalars},
+    {finding::kInvalidSlot, detail::validateSlots},
+    {finding::kInvalidTotal, detail::validateTotals},
+    {finding::kInvalidOutput, detail::validateOutputs},
+    {finding::kAmbiguousSlice, detail::validateMeanings},
+    {finding::kInvalidStep, validateSteps},
+    {finding::kNotSupported, checkSupported}};
+
 } // namespace
 
 absl::Status validatePlan(const plan::Plan &plan) {
-  ZG_RETURN_IF_ERROR(validateHeader(plan));
-  ZG_RETURN_IF_ERROR(validateArenas(plan));
-  ZG_RETURN_IF_ERROR(validateStreams(plan));
-  ZG_RETURN_IF_ERROR(validatePrograms(plan));
-  for (int i = 0; i < plan.slices_size(); ++i) {
-    ZG_RETURN_IF_ERROR(validateSlice(plan, i));
+  for (const Check &check : kChecks) {
+    if (absl::Status status = check.run(plan); !status.ok()) {
+      return annotate(status, check.id);
+    }
   }
-  ZG_RETURN_IF_ERROR(detail::validateKernels(plan));
-  ZG_RETURN_IF_ERROR(detail::validateUnits(plan));
-  ZG_RETURN_IF_ERROR(detail::validateInputs(plan));
-  ZG_RETURN_IF_ERROR(detail::validateScalars(plan));
-  ZG_RETURN_IF_ERROR(detail::validateSlots(plan));
-  ZG_RETURN_IF_ERROR(detail::validateTotals(plan));
-  ZG_RETURN_IF_ERROR(detail::validateOutputs(plan));
-  ZG_RETURN_IF_ERROR(detail::validateMeanings(plan));
-  ZG_RETURN_IF_ERROR(validateSteps(plan));
-  return checkSupported(plan);
+  return absl::OkStatus();
 }
 
 } // namespace zerograph

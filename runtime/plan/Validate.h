@@ -19,8 +19,8 @@ namespace zerograph {
 /// The alignment of an arena that is a file: what disks write at once.
 inline constexpr uint64_t kFilePage = 4096;
 
-/// OK, or the first thing that is wrong and where: the step, slice, unit or
-/// input. Never crashes, whatever the plan.
+/// OK, or the first thing that is wrong: its id (Findings.h), and where: the
+/// step, slice, unit or input. Never crashes, whatever the plan.
 absl::Status validatePlan(const plan::Plan &plan);
 
 namespace detail {

@@ -33,9 +33,9 @@
 
 namespace zerograph {
 
-/// OK, or the first problems, a line each: the cause, then the program, the
-/// step and the slice. Any plan may be given; it is validated first. About a
-/// second for 10,000 steps on 8 streams.
+/// OK, or the first problems, a line each: the id (Findings.h), then the
+/// program, the step and the slice. Any plan may be given; it is validated
+/// first. About a second for 10,000 steps on 8 streams.
 absl::Status verifyPlan(const plan::Plan &plan);
 
 /// Returns what a safe plan does for nothing, a line each: waits for the own

@@ -4,13 +4,17 @@
 #include "runtime/plan/PlanFile.h"
 #include "runtime/plan/Verify.h"
 #include "tests/e2e/Harness.h"
+#include "tests/support/Says.h"
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <cstring>
 #include <elf.h>
+#include <filesystem>
 #include <map>
 #include <set>
+#include <sys/wait.h>
 
 namespace zerograph::testing {
 namespace {
@@ -188,6 +192,50 @@ TEST(Plan, NoFalseAlarm) {
       }
     }
   }
+}
+
+// A compiled plan has no wait too many: without any one of them two steps race.
+// Plans have no hash in memory, so only the checks can give it away.
+TEST(Plan, EveryWaitIsNeeded) {
+  const plan::Plan plan = compilePlan(nano(2, 3));
+  int waits = 0;
+  for (int s = 0; s < plan.programs(0).steps_size(); ++s) {
+    for (int i = 0; i < plan.programs(0).steps(s).waits_size(); ++i, ++waits) {
+      plan::Plan changed = plan;
+      auto *kept =
+          changed.mutable_programs(0)->mutable_steps(s)->mutable_waits();
+      kept->erase(kept->begin() + i);
+      EXPECT_FALSE(verifyPlan(changed).ok()) << "step " << s << ", wait " << i;
+    }
+  }
+  EXPECT_GT(waits, 10);
+}
+
+// A right hash shows that a file is whole, not that it is safe: the commands
+// refuse what verifyPlan does, and say what it says.
+TEST(Plan, CommandsCheckAFileWhoseHashIsRight) {
+  plan::Plan plan = compilePlan(nano(2, 3));
+  for (plan::Step &step : *plan.mutable_programs(0)->mutable_steps()) {
+    step.clear_waits();
+  }
+  auto folder = std::filesystem::path(::testing::TempDir());
+  std::string path = folder / ("rehashed" + std::to_string(getpid()));
+  ASSERT_TRUE(writePlan(plan, path).ok());
+  std::string why(verifyPlan(plan).message());
+  ASSERT_FALSE(why.empty());
+  for (const std::string &command :
+       {"verify " + path, "train " + path +
+                              " --data " ZEROGRAPH_MODELS
+                              "/gpt2-nano/batches.safetensors"}) {
+    std::FILE *pipe =
+        popen((ZEROGRAPH_RUN " " + command + " 2>&1").c_str(), "r");
+    std::string said(1 << 16, '\0');
+    said.resize(std::fread(said.data(), 1, said.size(), pipe));
+    EXPECT_EQ(WEXITSTATUS(pclose(pipe)), 1) << said;
+    EXPECT_EQ(said.find("zerograph-run "), 0u) << said;
+    expectSays(said, why);
+  }
+  std::filesystem::remove(path);
 }
 
 } // namespace

@@ -3,9 +3,12 @@
 #ifndef ZEROGRAPH_TESTS_MUTATIONS_MUTATION_H
 #define ZEROGRAPH_TESTS_MUTATIONS_MUTATION_H
 
+#include "runtime/plan/Findings.h"
 #include "tests/mutations/PlanEdit.h"
 
 namespace zerograph::testing {
+
+using namespace finding;
 
 /// One way. `apply` changes the plan so that it does something else than
 /// before, and says what it changed; it gives nothing, and changes nothing,
@@ -14,8 +17,10 @@ struct Mutation {
   const char *kind; // what it is about, for the table
   const char *name;
   std::optional<std::string> (*apply)(plan::Plan &plan, Random &random);
-  /// The causes that a refusal may name, the most telling first.
-  std::vector<std::string> causes;
+  /// The ids of findings (runtime/plan/Findings.h) of which a refusal names
+  /// one, the most telling first. More than two where the change is drawn from
+  /// several, or breaks other things with the one that it is about.
+  std::vector<absl::string_view> ids;
   /// Kinds of step that it is claimed for, each by itself; none: it is not
   /// about steps, or about one kind alone.
   std::vector<const char *> kinds = {};

@@ -8,6 +8,7 @@
 #ifndef ZEROGRAPH_RUNTIME_PLAN_VERIFY_CHECKS_H
 #define ZEROGRAPH_RUNTIME_PLAN_VERIFY_CHECKS_H
 
+#include "runtime/plan/Findings.h"
 #include "runtime/plan/ForEachStep.h"
 #include "runtime/plan/HappensBefore.h"
 #include "runtime/plan/Mesh.h"
@@ -25,11 +26,12 @@ namespace zerograph::verify {
 /// the others.
 class Problems {
 public:
+  /// Adds a finding: its id, one of Findings.h, and its text in parts.
   template <typename... Args>
-  void add(const Args &...args) {
+  void add(absl::string_view id, const Args &...args) {
     ++count;
     if (lines.size() < kKept) {
-      lines.push_back(absl::StrCat(args...));
+      lines.push_back(absl::StrCat(id, ": ", args...));
     }
   }
   /// Adds those that a part of the check has found, as many as it has kept.

@@ -19,9 +19,9 @@ void checkCollectiveOrder(const VerifierContext &context, Findings &findings) {
       return;
     }
     if (step.sequence() != next[p]) {
-      findings.problems.add("order of collectives: ", describeStep(plan, p, s),
-                            " has sequence number ", step.sequence(),
-                            " and is collective ", next[p],
+      findings.problems.add(finding::kOrderOfCollectives,
+                            describeStep(plan, p, s), " has sequence number ",
+                            step.sequence(), " and is collective ", next[p],
                             " of its program: ranks could wait for each other");
     }
     ++next[p];

@@ -30,7 +30,7 @@ void checkWorkingSpace(const plan::Plan &plan, int p, int s,
     const plan::Slice &declared = plan.slices(int(slice));
     if (declared.slice_class() == plan::STAGING && !declared.carried() &&
         effectOf(step, i).reads) {
-      problems.add("read before it is written: ", describeStep(plan, p, s),
+      problems.add(finding::kReadBeforeItIsWritten, describeStep(plan, p, s),
                    " reads ", describeSlice(plan, slice),
                    ", working space, of which nothing outlives a step");
     }
@@ -64,7 +64,7 @@ bool checkSlice(const VerifierContext &context, int program, int slice,
       auto gap =
           uses[end].effect.reads ? written.firstGap(begin, stop) : std::nullopt;
       if (gap) {
-        problems.add("read before it is written: ",
+        problems.add(finding::kReadBeforeItIsWritten,
                      describeStep(context.plan, program, uses[end].step),
                      " reads bytes [", begin, ", ", stop, ") of ",
                      describeSlice(context.plan, slice),
@@ -84,7 +84,7 @@ bool checkSlice(const VerifierContext &context, int program, int slice,
   auto gap = output ? written.firstGap(0, context.plan.slices(slice).bytes())
                     : std::nullopt;
   if (gap) {
-    problems.add("read before it is written: the runtime reads ",
+    problems.add(finding::kReadBeforeItIsWritten, "the runtime reads ",
                  describeSlice(context.plan, slice), " as output ",
                  output->name(), ", and no step writes byte ", gap->first);
   }

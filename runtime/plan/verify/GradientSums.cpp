@@ -52,8 +52,9 @@ std::string GradientSums::describe(uint32_t slice) const {
 void GradientSums::read(StepPlace at, const plan::Access &access, bool zeroed) {
   bool adds = plan.programs(at.program).kind() == plan::MICRO;
   if (zeroed && !adds) {
-    problems.add("lost gradients: ", describeStep(plan, at.program, at.step),
-                 " reads ", describe(access.slice()),
+    problems.add(finding::kLostGradients,
+                 describeStep(plan, at.program, at.step), " reads ",
+                 describe(access.slice()),
                  ", which has been zeroed before; expected to read first");
   }
 }
@@ -62,17 +63,18 @@ void GradientSums::write(StepPlace at, const plan::Access &access,
                          const Value &value, bool added, bool zeroed) {
   const plan::Program &program = plan.programs(at.program);
   const plan::Step &step = program.steps(at.step);
-  auto fault = [&](const char *cause, const auto &...expected) {
-    problems.add(cause, describeStep(plan, at.program, at.step), " writes ",
+  auto fault = [&](absl::string_view id, const auto &...expected) {
+    problems.add(id, describeStep(plan, at.program, at.step), " writes ",
                  describe(access.slice()), expected...);
   };
   if (program.kind() != plan::MICRO) {
     if (value.terms != Terms::Zero && !step.has_reduce_scatter()) {
-      fault("wrong gradients: ",
+      fault(finding::kWrongGradients,
             "; expected only reductions to, and one step that zeroes it");
     } else if (value.terms == Terms::Zero && zeroed) {
-      fault("doubled zeroing: ", " with zeros a second time; expected it once "
-                                 "a step");
+      fault(finding::kDoubledZeroing,
+            " with zeros a second time; expected it once "
+            "a step");
     }
     return;
   }
@@ -82,16 +84,18 @@ void GradientSums::write(StepPlace at, const plan::Access &access,
         effectOf(step, i).reads && step.accesses(i).slice() == access.slice();
   }
   if (value.terms != Terms::All && value.terms != Terms::Earlier) {
-    fault("lost gradients: ", " without what earlier micro-batches left "
-                              "there; expected a step that adds to it");
+    fault(finding::kLostGradients, " without what earlier micro-batches left "
+                                   "there; expected a step that adds to it");
   } else if (whole && mesh.strides(access) != Strides{}) {
-    fault("lost gradients: ", " in part; expected this rank's to be added to "
-                              "all of it");
+    fault(finding::kLostGradients,
+          " in part; expected this rank's to be added to "
+          "all of it");
   } else if (!whole && !step.has_reduce_scatter() && !step.has_copy()) {
-    fault("wrong gradients: ", "; expected only reductions to");
+    fault(finding::kWrongGradients, "; expected only reductions to");
   } else if (added && !reads_it) {
-    fault("lost gradients: ", ", to which this micro-batch was added, from a "
-                              "copy of it");
+    fault(finding::kLostGradients,
+          ", to which this micro-batch was added, from a "
+          "copy of it");
   }
 }
 
@@ -100,13 +104,13 @@ void GradientSums::reduce(StepPlace at, const UnitPart &part) {
     return describeStep(plan, place.program, place.step);
   };
   if (plan.programs(at.program).kind() == plan::EVALUATE) {
-    problems.add("evaluation that trains: ", describeAt(at),
+    problems.add(finding::kEvaluationThatTrains, describeAt(at),
                  " reduces gradients; expected no gradients there");
   }
   uint64_t end = part.begin + part.elements;
   ByteMap<StepPlace> &done = reduced[part.unit];
   done.visit(part.begin, end, [&](uint64_t, uint64_t, StepPlace first) {
-    problems.add("doubled reduction: ", describeAt(first), " and ",
+    problems.add(finding::kDoubledReduction, describeAt(first), " and ",
                  describeAt(at), " both reduce ",
                  zerograph::describe(plan, part));
   });
@@ -119,17 +123,19 @@ void GradientSums::finish() {
     if (!of.trainable()) {
       continue;
     }
-    auto missing = [&](const char *what, std::pair<uint64_t, uint64_t> gap) {
-      problems.add(what, " gradients [", gap.first, ", ", gap.second,
+    auto missing = [&](absl::string_view id, const char *what,
+                       std::pair<uint64_t, uint64_t> gap) {
+      problems.add(id, what, " gradients [", gap.first, ", ", gap.second,
                    ") of unit ", unit, " (", of.name(), ")");
     };
     if (auto gap = kept[unit].firstGap(0, of.elements()); split && gap) {
-      missing("lost gradients: no state keeps, over micro-batches,", *gap);
+      missing(finding::kLostGradients, "no state keeps, over micro-batches,",
+              *gap);
     }
     // A single rank has nothing to sum.
     if (auto gap = reduced[unit].firstGap(0, of.elements());
         mesh.world() > 1 && gap) {
-      missing("missing reduction: no step reduces", *gap);
+      missing(finding::kMissingReduction, "no step reduces", *gap);
     }
   }
 }
@@ -173,8 +179,9 @@ void GradientSums::checkAdded(int program, uint32_t slice,
           where = absl::StrCat(", where ", next->name(), " lies");
         }
         found = true;
-        problems.add("lost gradients: when \"", plan.programs(program).name(),
-                     "\" ends, ", describe(slice), ", is from byte ", from,
+        problems.add(finding::kLostGradients, "when \"",
+                     plan.programs(program).name(), "\" ends, ",
+                     describe(slice), ", is from byte ", from,
                      " as earlier micro-batches left it", where,
                      "; expected each to add to all of it");
       });
@@ -192,7 +199,7 @@ void GradientSums::checkZeroed(int program, uint32_t slice,
               });
   auto gap = zeros.firstGap(0, plan.slices(int(slice)).bytes());
   if (gap) {
-    problems.add("gradients not zeroed: no step of \"",
+    problems.add(finding::kGradientsNotZeroed, "no step of \"",
                  plan.programs(program).name(), "\" zeroes bytes [", gap->first,
                  ", ", gap->second, ") of ", describe(slice),
                  ": the next step would add to them");

@@ -151,7 +151,7 @@ private:
 
   void shareCarried(int carried, int other) {
     problems.add(
-        "shared bytes: ", describeSlice(plan, carried), " and ",
+        finding::kSharedBytes, describeSlice(plan, carried), " and ",
         describeSlice(plan, other), " overlap in arena ",
         plan.slices(other).arena(), ", and ", describeSlice(plan, carried),
         " is carried across programs: it can share with none", everyUse(other));
@@ -163,9 +163,10 @@ private:
     if (precedes(x, y) || precedes(y, x)) {
       return;
     }
-    problems.add("shared bytes: ", describeSlice(plan, a), uses(p, x), " and ",
-                 describeSlice(plan, b), uses(p, y), " overlap in arena ",
-                 plan.slices(a).arena(), ", and in \"", plan.programs(p).name(),
+    problems.add(finding::kSharedBytes, describeSlice(plan, a), uses(p, x),
+                 " and ", describeSlice(plan, b), uses(p, y),
+                 " overlap in arena ", plan.slices(a).arena(), ", and in \"",
+                 plan.programs(p).name(),
                  "\" neither is certain to be done with before the other "
                  "begins");
   }

@@ -83,16 +83,16 @@ private:
     auto verb = [](const Touch &touch) {
       return touch.writes ? " writes " : " reads ";
     };
-    problems.add(early.slice == late.slice ? "missing wait: " : "race: ",
-                 describeStep(plan, program, early.step), verb(early),
-                 describeSlice(plan, early.slice), " and ",
-                 describeStep(plan, program, late.step), verb(late),
-                 early.slice == late.slice
-                     ? std::string("it")
-                     : absl::StrCat(describeSlice(plan, late.slice),
-                                    " on the same bytes"),
-                 "; nothing makes step ", late.step, " wait for step ",
-                 early.step);
+    problems.add(
+        early.slice == late.slice ? finding::kMissingWait : finding::kRace,
+        describeStep(plan, program, early.step), verb(early),
+        describeSlice(plan, early.slice), " and ",
+        describeStep(plan, program, late.step), verb(late),
+        early.slice == late.slice
+            ? std::string("it")
+            : absl::StrCat(describeSlice(plan, late.slice),
+                           " on the same bytes"),
+        "; nothing makes step ", late.step, " wait for step ", early.step);
   }
 
   const plan::Plan &plan;

@@ -24,7 +24,7 @@ void checkStagedInputs(const VerifierContext &context, Findings &findings) {
   forEachStep(plan, [&](int p, int s, const plan::Step &step) {
     bool copies_in = step.has_copy_in();
     if (copies_in && ++copies[p] == 2) {
-      findings.problems.add("copied in twice: ", describeStep(plan, p, s),
+      findings.problems.add(finding::kCopiedInTwice, describeStep(plan, p, s),
                             " is the second copy_in of its program; a run "
                             "copies its slot once");
     }
@@ -34,20 +34,20 @@ void checkStagedInputs(const VerifierContext &context, Findings &findings) {
       int owner = owners[slice];
       if (owner >= 0 && (writes || !copies_in || owner != p)) {
         findings.problems.add(
-            "wrong slot: ", describeStep(plan, p, s),
+            finding::kWrongSlot, describeStep(plan, p, s),
             writes ? " writes " : " reads ", describeSlice(plan, slice),
             "; expected the copy_in of \"", plan.programs(owner).name(),
             "\" to read it, and the runtime to write it");
       }
       const StagedInput &arrival = context.arrivals[slice];
       if (writes && arrival && !copies_in) {
-        findings.problems.add("overwritten: ", describeStep(plan, p, s),
+        findings.problems.add(finding::kOverwritten, describeStep(plan, p, s),
                               " writes ", describeSlice(plan, slice),
                               ", what the runtime gave the program; expected "
                               "copy_in alone to");
       }
       if (writes && arrival.input && plan.programs(p).kind() == plan::UPDATE) {
-        findings.problems.add("late input: ", describeStep(plan, p, s),
+        findings.problems.add(finding::kLateInput, describeStep(plan, p, s),
                               " writes ", describeSlice(plan, slice),
                               ", which micro-batches have, and no update");
       }

@@ -31,7 +31,7 @@ void checkStreams(const VerifierContext &context, Findings &findings) {
   forEachStep(plan, [&](int p, int s, const plan::Step &step) {
     for (uint32_t wait : step.waits()) {
       if (plan.programs(p).steps(int(wait)).stream() == step.stream()) {
-        findings.waste.add("useless wait: ", describeStep(plan, p, s),
+        findings.waste.add(finding::kUselessWait, describeStep(plan, p, s),
                            " waits for ", describeStep(plan, p, wait),
                            " of its own stream ", streamName(plan, step));
       }
@@ -39,13 +39,13 @@ void checkStreams(const VerifierContext &context, Findings &findings) {
     const plan::Stream &stream = plan.streams(int(step.stream()));
     std::string wrong = kindOf(step).wrongStream(plan, step, stream.kind());
     if (!wrong.empty()) {
-      findings.problems.add("wrong stream: ", describeStep(plan, p, s),
+      findings.problems.add(finding::kWrongStream, describeStep(plan, p, s),
                             " is on ", stream.name(), ", of kind ",
                             nameOf(stream.kind()), "; ", wrong);
     }
     for (const plan::Access &access : step.accesses()) {
       if (std::string why = unreachable(plan, step, access); !why.empty()) {
-        findings.problems.add("wrong space: ", describeStep(plan, p, s),
+        findings.problems.add(finding::kWrongSpace, describeStep(plan, p, s),
                               " touches ", describeSlice(plan, access.slice()),
                               " ", why);
       }

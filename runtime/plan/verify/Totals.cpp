@@ -31,8 +31,8 @@ public:
     const char *what = known.what;
     bool alone = mesh.world() == 1;
     if (uint32_t ranks = mesh.groupSize(total.axes()); ranks != mesh.world()) {
-      problems.add("no agreement: ", what, " is summed over groups of ", ranks,
-                   " ranks; expected all ", mesh.world());
+      problems.add(finding::kNoAgreement, what, " is summed over groups of ",
+                   ranks, " ranks; expected all ", mesh.world());
     }
     for (int p = 0; p < plan.programs_size(); ++p) {
       plan::ProgramKind kind = plan.programs(p).kind();
@@ -50,22 +50,22 @@ public:
           if (other || (!alone && !step.has_all_reduce())) {
             --sums;
             problems.add(
-                "no agreement: ", describeStep(plan, p, s), " writes ",
+                finding::kNoAgreement, describeStep(plan, p, s), " writes ",
                 describeSlice(plan, total.slice()), ", ", what,
                 "; expected only the all_reduce of a micro-batch that is ",
                 evaluated ? "evaluated" : "trained on", " to");
           } else if (step.has_all_reduce()) {
             checkSum(p, s, i, total, what, stop);
           } else if (stop && !readsStopFlag(step)) {
-            problems.add("no agreement: ", describeStep(plan, p, s), " makes ",
-                         what,
+            problems.add(finding::kNoAgreement, describeStep(plan, p, s),
+                         " makes ", what,
                          " and does not read the scalar "
                          "\"stop\"");
           }
         }
       }
       if (!other && sums != 1) {
-        problems.add("no agreement: ", sums,
+        problems.add(finding::kNoAgreement, sums,
                      alone ? " steps of \"" : " all_reduces of \"",
                      plan.programs(p).name(), "\" make ",
                      describeSlice(plan, total.slice()), ", ", what,
@@ -81,13 +81,13 @@ private:
     const plan::Step &step = plan.programs(p).steps(s);
     if (!std::equal(step.axes().begin(), step.axes().end(),
                     total.axes().begin(), total.axes().end())) {
-      problems.add("no agreement: ", describeStep(plan, p, s), " sums ", what,
-                   " over other ranks than those of the plan");
+      problems.add(finding::kNoAgreement, describeStep(plan, p, s), " sums ",
+                   what, " over other ranks than those of the plan");
     }
     uint32_t from = step.accesses(index - 1).slice();
     if (stop ? !arrivals[from].isStopFlag() : bool(arrivals[from])) {
-      problems.add("no agreement: ", describeStep(plan, p, s), " makes ", what,
-                   " of ", describeSlice(plan, from), "; expected ",
+      problems.add(finding::kNoAgreement, describeStep(plan, p, s), " makes ",
+                   what, " of ", describeSlice(plan, from), "; expected ",
                    stop ? "the scalar \"stop\" of this rank"
                         : "the loss of this rank, which the runtime does not "
                           "set");
@@ -131,8 +131,9 @@ static void checkNorm(const VerifierContext &context, Problems &problems) {
       }
     }
     if (writes != expected) {
-      problems.add("no agreement: ", writes, " steps of \"", program.name(),
-                   "\" make ", describeSlice(plan, plan.gradient_norm()),
+      problems.add(finding::kNoAgreement, writes, " steps of \"",
+                   program.name(), "\" make ",
+                   describeSlice(plan, plan.gradient_norm()),
                    ", the norm of gradients; expected ",
                    expected ? "exactly one" : "none");
     }

@@ -13,7 +13,7 @@ namespace zerograph::verify {
 
 void checkTypes(const VerifierContext &context, Findings &findings) {
   sliceTypes(context.plan, [&](const std::string &difference) {
-    findings.problems.add("wrong type: ", difference);
+    findings.problems.add(finding::kWrongType, difference);
   });
 }
 

@@ -20,7 +20,7 @@ void checkUnread(const VerifierContext &context, Findings &findings) {
     const plan::Arena &arena = plan.arenas(i);
     if (uint64_t behind = arena.bytes() - peakOf(plan, i);
         behind >= arena.alignment()) {
-      findings.waste.add("unused memory: arena ", i, " (",
+      findings.waste.add(finding::kUnusedMemory, "arena ", i, " (",
                          nameOf(arena.space()), ") has ", behind,
                          " bytes behind its last slice");
     }
@@ -56,7 +56,7 @@ void checkUnread(const VerifierContext &context, Findings &findings) {
     }
     for (int s = 0; s < count; ++s) {
       if (!used[s]) {
-        findings.waste.add("needless step: nothing reads what ",
+        findings.waste.add(finding::kNeedlessStep, "nothing reads what ",
                            describeStep(plan, p, s), " writes");
       }
     }

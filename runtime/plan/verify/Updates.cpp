@@ -18,25 +18,25 @@ bool Updates::mayWrite(StepPlace at, const plan::Access &access,
                        const UnitPart &part) {
   const plan::Unit &unit = plan.units(part.unit);
   plan::ProgramKind kind = plan.programs(at.program).kind();
-  auto refuse = [&](const char *cause, const char *why) {
-    problems.add(cause, describeStep(plan, at.program, at.step), " writes ",
+  auto refuse = [&](absl::string_view id, const char *why) {
+    problems.add(id, describeStep(plan, at.program, at.step), " writes ",
                  describeSlice(plan, access.slice()), " of unit ", unit.name(),
                  why);
     return false;
   };
   if (kind == plan::EVALUATE) {
-    return refuse("evaluation that trains: ",
+    return refuse(finding::kEvaluationThatTrains,
                   "; expected all states to stay as they are");
   }
   if (unit.local()) {
     return kind != plan::UPDATE ||
-           refuse("late update: ", ", which micro-batches alone change");
+           refuse(finding::kLateUpdate, ", which micro-batches alone change");
   }
   if (!unit.trainable()) {
-    return refuse("frozen state: ", ", which is not trained");
+    return refuse(finding::kFrozenState, ", which is not trained");
   }
   return kind != plan::MICRO ||
-         refuse("early update: ", " before all micro-batches are done");
+         refuse(finding::kEarlyUpdate, " before all micro-batches are done");
 }
 
 void Updates::write(StepPlace at, const plan::Access &access) {
@@ -45,7 +45,7 @@ void Updates::write(StepPlace at, const plan::Access &access) {
       access.offset(), access.bytes(), mesh.strides(access),
       [&](uint64_t begin, uint64_t end) {
         state.visit(begin, end, [&](uint64_t byte, uint64_t, StepPlace before) {
-          problems.add("doubled update: ",
+          problems.add(finding::kDoubledUpdate,
                        describeStep(plan, before.program, before.step), " and ",
                        describeStep(plan, at.program, at.step), " both write ",
                        describeSlice(plan, access.slice()), " at byte ", byte,
@@ -67,7 +67,7 @@ void Updates::compute(StepPlace at, const plan::Step &step,
     }
     plan::SliceClass of = plan.slices(int(access.slice())).slice_class();
     if (!part->sameElements(made) || !fits(part->role, of)) {
-      problems.add("wrong unit: ", describeStep(plan, at.program, at.step),
+      problems.add(finding::kWrongUnit, describeStep(plan, at.program, at.step),
                    " updates ", describe(plan, made), " and ",
                    effectOf(step, i).reads ? "reads " : "writes ",
                    describeSlice(plan, access.slice()), ", ", nameOf(of),
@@ -88,10 +88,10 @@ void Updates::checkGroup(StepPlace at, const plan::Step &step,
     const plan::Scalar *scalar = scalars[access.slice()];
     if (scalar && formulaScalar(scalar->kind()) != options::Scalar::none &&
         scalar->group() != group) {
-      problems.add("wrong group: ", describeStep(plan, at.program, at.step),
-                   " updates ", unit.name(), ", of group ", group,
-                   ", and reads ", nameOf(scalar->kind()), " of group ",
-                   scalar->group());
+      problems.add(finding::kWrongGroup,
+                   describeStep(plan, at.program, at.step), " updates ",
+                   unit.name(), ", of group ", group, ", and reads ",
+                   nameOf(scalar->kind()), " of group ", scalar->group());
     }
   }
 }
@@ -141,7 +141,7 @@ void Updates::finish() {
     }
     auto gap = used[unit].firstGap(0, of.elements());
     if (all && gap) {
-      problems.add("unused gradients: unit ", unit, " (", of.name(),
+      problems.add(finding::kUnusedGradients, "unit ", unit, " (", of.name(),
                    ") is updated and no step that does so reads its "
                    "gradients [",
                    gap->first, ", ", gap->second, ")");
@@ -153,8 +153,8 @@ bool Updates::checkWhole(int unit, const plan::State &state) {
   uint64_t bytes = plan.slices(int(state.slice())).bytes();
   auto gap = written[state.slice()].firstGap(0, bytes);
   if (gap) {
-    problems.add("missing update: no step writes bytes [", gap->first, ", ",
-                 gap->second, ") of state \"", state.role(),
+    problems.add(finding::kMissingUpdate, "no step writes bytes [", gap->first,
+                 ", ", gap->second, ") of state \"", state.role(),
                  "\" of trainable unit ", unit, " (", plan.units(unit).name(),
                  "), ", describeSlice(plan, state.slice()));
   }
@@ -172,9 +172,10 @@ void Updates::checkLocal(int index) {
     auto gap =
         written[slice].firstGap(begin, begin + parameter.elements() * bytes);
     if (gap) {
-      problems.add("missing update: no step writes bytes [", gap->first, ", ",
-                   gap->second, ") of ", describeSlice(plan, slice), ", where ",
-                   parameter.name(), " of unit ", index, " (", unit.name(),
+      problems.add(finding::kMissingUpdate, "no step writes bytes [",
+                   gap->first, ", ", gap->second, ") of ",
+                   describeSlice(plan, slice), ", where ", parameter.name(),
+                   " of unit ", index, " (", unit.name(),
                    ") lies; expected each micro-batch to");
     }
   }

@@ -164,7 +164,7 @@ void Values::checkStep(const plan::Step &step) {
     const plan::Access &access = step.accesses(i);
     std::optional<UnitPart> part = parts_.of(access);
     if (part && plan.units(part->unit).local()) {
-      problems.add("shared statistics: ", describeIt(),
+      problems.add(finding::kSharedStatistics, describeIt(),
                    effectOf(step, i).writes ? " writes " : " reads ",
                    describeSlice(plan, access.slice()), " of unit ",
                    plan.units(part->unit).name(), ", which is each rank's own");
@@ -176,7 +176,7 @@ void Values::checkStep(const plan::Step &step) {
       news |= content.value.sharing != Sharing::Replicated;
     });
     if (gathersInPlace && mesh.world() > 1 && !news) {
-      waste.add("needless gather: ", describeIt(), " gathers ",
+      waste.add(finding::kNeedlessGather, describeIt(), " gathers ",
                 describeSlice(plan, access.slice()),
                 ", which is the same on every rank already");
     }
@@ -189,7 +189,8 @@ void Values::checkIsCommon() {
         0, plan.slices(int(slice)).bytes(),
         [&](uint64_t begin, uint64_t, const Content &content) {
           if (content.value.sharing == Sharing::Sharded) {
-            problems.add("missing gather: each rank has updated its own part "
+            problems.add(finding::kMissingGather,
+                         "each rank has updated its own part "
                          "of ",
                          describeSlice(plan, slice), " from byte ", begin,
                          ", and the other ranks never get it");
@@ -214,7 +215,7 @@ Value Values::read(const plan::Access &access) {
     } else if (content.rest >= Sharing::Partial) {
       sharing = std::max(sharing, content.rest);
     } else {
-      problems.add("missing gather: ", describeIt(), " reads ",
+      problems.add(finding::kMissingGather, describeIt(), " reads ",
                    describeSlice(plan, access.slice()),
                    ", of which only each rank's own part is up to date");
     }
@@ -226,7 +227,7 @@ Value Values::read(const plan::Access &access) {
     shard = &access;
   }
   if (varied != nullptr && shard != nullptr && !isCollective(step())) {
-    problems.add("missing gather: ", describeIt(), " computes with ",
+    problems.add(finding::kMissingGather, describeIt(), " computes with ",
                  describeSlice(plan, shard->slice()),
                  ", which is one rank's shard, and with this rank's own ",
                  describeSlice(plan, varied->slice()));
@@ -241,7 +242,7 @@ Value Values::read(const plan::Access &access) {
 void Values::write(const plan::Access &access, const Value &value) {
   const plan::Slice &slice = plan.slices(int(access.slice()));
   if (slice.slice_class() == plan::GATHERED && !step().has_all_gather()) {
-    problems.add("wrong gather: ", describeIt(), " writes ",
+    problems.add(finding::kWrongGather, describeIt(), " writes ",
                  describeSlice(plan, access.slice()),
                  ", which is gathered; expected gathers alone to");
   }
@@ -269,7 +270,7 @@ void Values::write(const plan::Access &access, const Value &value) {
     });
   } else if (value.sharing == Sharing::Sharded &&
              replicated.count(access.slice()) != 0) {
-    problems.add("missing gather: ", describeIt(), " writes ",
+    problems.add(finding::kMissingGather, describeIt(), " writes ",
                  describeSlice(plan, access.slice()),
                  ", which every rank has whole, with one rank's shard");
   }
@@ -278,13 +279,13 @@ void Values::write(const plan::Access &access, const Value &value) {
 
 void Values::checkLocalWrite(const plan::Access &access) {
   if (plan.has_gradient_norm() && access.slice() == plan.gradient_norm()) {
-    problems.add("no agreement: ", describeIt(), " makes ",
+    problems.add(finding::kNoAgreement, describeIt(), " makes ",
                  describeSlice(plan, access.slice()),
                  ", the norm of gradients, from values of this rank only; "
                  "expected what all ranks add up");
   }
   if (trained.count(access.slice()) != 0) {
-    problems.add("gradients not reduced: ", describeIt(), " updates ",
+    problems.add(finding::kGradientsNotReduced, describeIt(), " updates ",
                  describeSlice(plan, access.slice()), " from ",
                  varied != nullptr ? describeSlice(plan, varied->slice())
                                    : std::string("a collective"),
@@ -293,7 +294,7 @@ void Values::checkLocalWrite(const plan::Access &access) {
   auto done = closed.find(access.slice());
   auto [begin, end] = values.reach(access);
   if (done != closed.end() && done->second.touches(begin, end)) {
-    problems.add("late gradients: ", describeIt(), " writes ",
+    problems.add(finding::kLateGradients, describeIt(), " writes ",
                  describeSlice(plan, access.slice()),
                  ", whose gradients have been reduced already");
   }
@@ -316,7 +317,7 @@ void Values::expect(const plan::Access &access,
   plan::SliceClass of = plan.slices(int(access.slice())).slice_class();
   if (found != part || (found && !fits(found->role, of))) {
     problems.add(
-        "wrong unit: ", describeIt(), " takes ",
+        finding::kWrongUnit, describeIt(), " takes ",
         describeSlice(plan, access.slice()), ", ", nameOf(of), " that holds ",
         found ? describe(plan, *found) : "nothing of a unit", "; expected ",
         part ? describe(plan, *part) : "a buffer of none");
@@ -328,7 +329,7 @@ void Values::reduce(const plan::Access &gradients, const UnitPart &part) {
   closed[gradients.slice()].assign(begin, end, true);
   const plan::Unit &unit = plan.units(part.unit);
   if (!unit.trainable()) {
-    waste.add("needless reduction: ", describeIt(),
+    waste.add(finding::kNeedlessReduction, describeIt(),
               " reduces gradients of unit ", part.unit, " (", unit.name(),
               "), which is frozen");
   }
@@ -461,7 +462,7 @@ bool Values::checkCopy(const plan::Access &from, const plan::Access &to,
        fits(source->role, plan.slices(int(from.slice())).slice_class()));
   if ((!same && !made) || (crosses && !fitting)) {
     problems.add(
-        "wrong copy: ", describeIt(), " copies ",
+        finding::kWrongCopy, describeIt(), " copies ",
         source ? describe(plan, *source) : describeSlice(plan, from.slice()),
         " to ", describeSlice(plan, to.slice()), ", ",
         nameOf(slice.slice_class()), " that holds ", describe(plan, *part),
@@ -469,7 +470,7 @@ bool Values::checkCopy(const plan::Access &from, const plan::Access &to,
     return false;
   }
   if (!gradients && slice.carried() && !value.updated) {
-    problems.add("early copy: ", describeIt(), " copies ",
+    problems.add(finding::kEarlyCopy, describeIt(), " copies ",
                  describe(plan, *source), " before a step updates them");
   }
   return true;

@@ -5,10 +5,15 @@
 
 #include "PlanBuilder.h"
 
+#include "runtime/plan/Findings.h"
+#include "runtime/plan/Validate.h"
 #include "runtime/plan/Verify.h"
+#include "tests/support/Says.h"
 
-#include "gmock/gmock.h"
+#include "absl/types/span.h"
 #include "gtest/gtest.h"
+
+#include <functional>
 
 namespace zerograph {
 
@@ -20,12 +25,28 @@ inline plan::Slice *slice(plan::Plan &plan, const std::string &name) {
   return plan.mutable_slices(testing::sliceNamed(plan, name));
 }
 
-inline void expectFault(plan::Plan plan, const char *cause, const char *where) {
+using namespace finding;
+
+/// Expects a finding of this id, and the parts of its text: where it is.
+template <typename... Parts>
+void expectFault(plan::Plan plan, absl::string_view id, const Parts &...parts) {
   testing::signKernels(plan); // another kernel, where a launch was changed
-  absl::Status status = verifyPlan(plan);
-  EXPECT_FALSE(status.ok()) << cause;
-  EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr(cause));
-  EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr(where));
+  expectSays(verifyPlan(plan), absl::StrCat(id, ": "), parts...);
+}
+
+/// A change that makes a plan invalid, and a part of what is said of it.
+struct Fault {
+  const char *text;
+  std::function<void(plan::Plan &)> make;
+};
+
+inline void expectInvalid(const plan::Plan &sound,
+                          absl::Span<const Fault> faults) {
+  for (const Fault &fault : faults) {
+    plan::Plan plan = sound;
+    fault.make(plan);
+    expectSays(validatePlan(plan), fault.text);
+  }
 }
 
 } // namespace zerograph

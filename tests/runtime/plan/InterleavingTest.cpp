@@ -13,8 +13,8 @@
 #include "runtime/plan/Validate.h"
 #include "runtime/plan/steps/Step.h"
 #include "runtime/plan/verify/Checks.h"
+#include "tests/support/Says.h"
 
-#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 #include <random>
@@ -266,8 +266,8 @@ TEST(Interleaving, IssueOrderIsNoOrder) {
   b.fill(testing::kGather, b.all(shares, plan::WRITE));
   plan::Plan plan = b.finish();
   std::string message = problemsOf(plan);
-  EXPECT_THAT(message, ::testing::HasSubstr("race: "));
-  EXPECT_THAT(message, ::testing::HasSubstr("shared bytes: "));
+  expectSays(message, std::string(finding::kRace),
+             std::string(finding::kSharedBytes));
   EXPECT_TRUE(canRace(plan));
   plan.mutable_programs(0)->mutable_steps(2)->add_waits(1);
   EXPECT_EQ(problemsOf(plan), "");

@@ -1,10 +1,8 @@
 //===- ValidateFaults.cpp - plans whose declarations are wrong ------------===//
 
-#include "ValidateFaults.h"
-
 #include "Faults.h"
 
-namespace zerograph::testing {
+namespace zerograph {
 namespace {
 
 /// The same plan for a GPU, whose kernels are one launch each.
@@ -24,7 +22,7 @@ void makeCuda(plan::Plan &p) {
 
 constexpr uint64_t kHuge = ~uint64_t(0);
 
-const ValidateFault kFaults[] = {
+const Fault kFaults[] = {
     {"0 ranks", [](plan::Plan &p) { p.mutable_mesh(0)->set_size(0); }},
     {"optimizer is \"x\"; sgd, adam, adamw, lion, adagrad, lamb exist",
      [](plan::Plan &p) { p.mutable_groups(0)->set_kind("x"); }},
@@ -364,8 +362,9 @@ const ValidateFault kFaults[] = {
      [](plan::Plan &p) { p.mutable_loss()->set_slice(p.stop().slice()); }},
 };
 
+TEST(Validate, Declarations) {
+  expectInvalid(testing::stageThreePlan(), kFaults);
+}
+
 } // namespace
-
-absl::Span<const ValidateFault> validateFaults() { return kFaults; }
-
-} // namespace zerograph::testing
+} // namespace zerograph

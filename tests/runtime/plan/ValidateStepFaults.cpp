@@ -1,10 +1,8 @@
 //===- ValidateStepFaults.cpp - plans with one wrong step -----------------===//
 
-#include "ValidateFaults.h"
-
 #include "Faults.h"
 
-namespace zerograph::testing {
+namespace zerograph {
 namespace {
 
 plan::Matmul *matmul(plan::Plan &plan) {
@@ -13,7 +11,7 @@ plan::Matmul *matmul(plan::Plan &plan) {
 
 constexpr uint64_t kHuge = ~uint64_t(0);
 
-const ValidateFault kFaults[] = {
+const Fault kFaults[] = {
     // A launch brings what its kernel touches.
     {"step 3 of \"step\" (launch, forward a): has 2 accesses; kernel k1 has 3",
      [](plan::Plan &p) { step(p, 3)->mutable_accesses()->RemoveLast(); }},
@@ -192,8 +190,7 @@ const ValidateFault kFaults[] = {
      [](plan::Plan &p) { step(p, 10)->mutable_accesses(0)->set_bytes(2); }},
 };
 
+TEST(Validate, Steps) { expectInvalid(testing::stageThreePlan(), kFaults); }
+
 } // namespace
-
-absl::Span<const ValidateFault> validateStepFaults() { return kFaults; }
-
-} // namespace zerograph::testing
+} // namespace zerograph

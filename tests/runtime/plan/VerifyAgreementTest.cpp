@@ -27,21 +27,21 @@ TEST(Verify, RanksAgreeOnTheNorm) {
   // A norm of this rank's shards alone.
   *step(plan, 12)->add_accesses() = norm;
   testing::stateFacts(plan);
-  expectFault(plan, "missing gather: ", "norm");
+  expectFault(plan, kMissingGather, "norm");
   // A norm of this rank's samples.
   plan = testing::stageThreePlan();
   norm.set_slice(addNumber(plan, "norm"));
   plan.set_gradient_norm(norm.slice());
   *step(plan, 5)->add_accesses() = norm;
   testing::stateFacts(plan);
-  expectFault(plan, "no agreement: ", "from values of this rank only");
+  expectFault(plan, kNoAgreement, "from values of this rank only");
 }
 
 TEST(Verify, RanksAgreeOnTheNormOfOneStep) {
   plan::Plan plan = testing::stageThreePlan();
   plan.set_gradient_norm(addNumber(plan, "norm"));
   testing::stateFacts(plan);
-  expectFault(plan, "no agreement: 0 steps of ", "the norm of gradients");
+  expectFault(plan, kNoAgreement, "0 steps of ", "the norm of gradients");
 }
 
 TEST(Verify, RanksAgreeOnWhatLossesCount) {
@@ -51,7 +51,7 @@ TEST(Verify, RanksAgreeOnWhatLossesCount) {
   count.set_slice(addNumber(plan, "count"));
   count.add_axes(0);
   testing::stateFacts(plan);
-  expectFault(plan, "no agreement: 0 all_reduces", "the count of losses");
+  expectFault(plan, kNoAgreement, "0 all_reduces", "the count of losses");
 }
 
 TEST(Verify, RanksAgreeOnLossAndStop) {
@@ -62,7 +62,7 @@ TEST(Verify, RanksAgreeOnLossAndStop) {
       int sum = plan.programs_size() == 1 ? 10 : 4;
       step(plan, sum)->mutable_accesses()->DeleteSubrange(2 * pair, 2);
       testing::stateFacts(plan);
-      expectFault(plan, "no agreement: 0 all_reduces",
+      expectFault(plan, kNoAgreement, "0 all_reduces",
                   pair == 0 ? "the loss" : "the sum of stop flags");
     }
   }
@@ -70,44 +70,43 @@ TEST(Verify, RanksAgreeOnLossAndStop) {
   plan::Plan plan = testing::stageThreePlan();
   plan.mutable_stop()->set_slice(
       testing::sliceNamed(plan, "stop of this rank"));
-  expectFault(plan, "and is not carried", "stop of this rank");
+  expectFault(plan, kInvalidTotal, "stop of this rank");
   plan = testing::stageThreePlan();
   plan.mutable_stop()->set_slice(testing::sliceNamed(plan, "learning_rate"));
-  expectFault(plan, "and is not carried", "learning_rate");
+  expectFault(plan, kInvalidTotal, "learning_rate");
   // The two sources swapped; the sum made twice, or overwritten.
   plan = testing::stageThreePlan();
   step(plan, 10)->mutable_accesses(0)->Swap(
       step(plan, 10)->mutable_accesses(2));
-  expectFault(plan, "no agreement: ", "expected the scalar \"stop\"");
-  expectFault(plan, "no agreement: ", "expected the loss of this rank");
+  expectFault(plan, kNoAgreement, "expected the scalar \"stop\"");
+  expectFault(plan, kNoAgreement, "expected the loss of this rank");
   plan = testing::stageThreePlan();
   plan::Step again = plan.programs(0).steps(10);
   again.set_sequence(5);
   *plan.mutable_programs(0)->add_steps() = again;
   testing::stateFacts(plan);
-  expectFault(plan, "no agreement: 2 all_reduces", "the sum of stop flags");
+  expectFault(plan, kNoAgreement, "2 all_reduces", "the sum of stop flags");
   plan = testing::stageThreePlan();
   *step(plan, 12)->add_accesses() = again.accesses(3);
   step(plan, 12)->add_waits(10);
-  expectFault(plan, "no agreement: ", "update a");
+  expectFault(plan, kNoAgreement, "update a");
   plan = testing::stageThreePlan();
   // The type that is declared is the one that is summed.
   plan.mutable_slices(int(plan.loss().slice()))->set_bytes(8);
   plan.mutable_loss()->set_type(plan::F64);
-  expectFault(plan, "wrong type: ", "the loss for f64");
+  expectFault(plan, kWrongType, "the loss for f64");
   // A rank that is alone may make them as it likes, but must.
   plan = testing::stageThreePlan();
   plan.mutable_loss()->clear_axes();
-  expectFault(plan, "no agreement: ", "over other ranks");
-  expectFault(plan, "the loss is summed over groups of 1 ranks",
-              "expected all 2");
+  expectFault(plan, kNoAgreement, "over other ranks");
+  expectFault(plan, kNoAgreement, "over groups of 1 ranks", "expected all 2");
 }
 
 TEST(Verify, TheStopFlagIsTheRanksOwn) {
   plan::Plan plan = testing::stageThreePlan();
   plan::Access flag = step(plan, 10)->accesses(2);
   *step(plan, 12)->add_accesses() = flag;
-  expectFault(plan, "gradients not reduced: ", "stop of this rank");
+  expectFault(plan, kGradientsNotReduced, "stop of this rank");
 }
 
 } // namespace

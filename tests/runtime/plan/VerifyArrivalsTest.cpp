@@ -12,13 +12,13 @@ TEST(VerifyArrivals, ReadBeforeTheyArrive) {
   copy_in->mutable_accesses()->DeleteSubrange(2, 1);
   copy_in->mutable_copy_in()->mutable_offsets()->RemoveLast();
   testing::stateFacts(plan);
-  expectFault(plan, "read before it is written: ", "forward a");
+  expectFault(plan, kReadBeforeItIsWritten, "forward a");
   // Each program copies in what it reads.
   plan = testing::accumulatingPlan();
   plan.mutable_programs(1)->mutable_steps()->DeleteSubrange(0, 1);
   step(plan, 1, 1)->set_waits(0, 0);
   testing::stateFacts(plan);
-  expectFault(plan, "read before it is written: ", "learning_rate");
+  expectFault(plan, kReadBeforeItIsWritten, "learning_rate");
 }
 
 TEST(VerifyArrivals, AnotherStreamAwaitsThem) {
@@ -30,9 +30,9 @@ TEST(VerifyArrivals, AnotherStreamAwaitsThem) {
   step(plan, 3)->add_waits(0);
   EXPECT_TRUE(verifyPlan(plan).ok()) << verifyPlan(plan);
   step(plan, 3)->set_waits(1, 1);
-  expectFault(plan, "missing wait: ", "copy in");
+  expectFault(plan, kMissingWait, "copy in");
   in->set_kind(plan::COPY_OUT);
-  expectFault(plan, "wrong stream: ", "copy in");
+  expectFault(plan, kWrongStream, "copy in");
 }
 
 TEST(VerifyArrivals, NoStepWritesASlot) {
@@ -45,7 +45,7 @@ TEST(VerifyArrivals, NoStepWritesASlot) {
     *fill.add_accesses() = written;
     fill.mutable_accesses(0)->set_mode(plan::WRITE);
     *plan.mutable_programs(0)->add_steps() = fill;
-    expectFault(plan, "wrong slot: ",
+    expectFault(plan, kWrongSlot,
                 "step 13 of \"step\" (fill, copy in) "
                 "writes slice 2");
   }
@@ -57,8 +57,7 @@ TEST(VerifyArrivals, OnlyCopyInReadsASlot) {
   plan::Access read = step(plan, 0)->accesses(0);
   read.set_bytes(64);
   *step(plan, 3)->mutable_accesses(0) = read;
-  expectFault(plan,
-              "wrong slot: ", "forward a) reads slice 22 (slot 0 of step)");
+  expectFault(plan, kWrongSlot, "forward a) reads slice 22 (slot 0 of step)");
 }
 
 TEST(VerifyArrivals, AProgramReadsItsOwnSlots) {
@@ -70,7 +69,7 @@ TEST(VerifyArrivals, AProgramReadsItsOwnSlots) {
         ->mutable_accesses(slot)
         ->set_bytes(plan.slices(int(other)).bytes());
   }
-  expectFault(plan, "wrong slot: ", "expected the copy_in of \"micro\"");
+  expectFault(plan, kWrongSlot, "expected the copy_in of \"micro\"");
 }
 
 TEST(VerifyArrivals, SlotsShareNoBytes) {
@@ -78,14 +77,14 @@ TEST(VerifyArrivals, SlotsShareNoBytes) {
   plan::Slice *second = slice(plan, "slot 1 of step");
   second->set_offset(second->offset() - 64);
   testing::stateFacts(plan);
-  expectFault(plan, "shared bytes: ", "(slot 1 of step)");
+  expectFault(plan, kSharedBytes, "(slot 1 of step)");
 }
 
 TEST(VerifyArrivals, ARunCopiesOnce) {
   plan::Plan plan = testing::stageThreePlan();
   *plan.mutable_programs(0)->add_steps() = *step(plan, 0);
   testing::stateFacts(plan);
-  expectFault(plan, "copied in twice: ", "step 13");
+  expectFault(plan, kCopiedInTwice, "step 13");
 }
 
 TEST(VerifyArrivals, WhatArrivedStays) {
@@ -93,7 +92,7 @@ TEST(VerifyArrivals, WhatArrivedStays) {
   plan::Access x = step(plan, 0)->accesses(2);
   *step(plan, 3)->mutable_accesses(2) = x; // in place
   testing::stateFacts(plan);
-  expectFault(plan, "overwritten: ", "forward a) writes slice 0 (x)");
+  expectFault(plan, kOverwritten, "forward a) writes slice 0 (x)");
 }
 
 TEST(VerifyArrivals, AnUpdateHasNoInputs) {
@@ -101,7 +100,7 @@ TEST(VerifyArrivals, AnUpdateHasNoInputs) {
   plan::Step *copy_in = step(plan, 0, 1);
   *copy_in->mutable_accesses(2) = step(plan, 0)->accesses(2);
   testing::stateFacts(plan);
-  expectFault(plan, "late input: ", "(x)");
+  expectFault(plan, kLateInput, "(x)");
 }
 
 // Bytes of an input are another buffer's when it has been read.
@@ -119,7 +118,7 @@ TEST(VerifyArrivals, TheirBytesMayBeReused) {
   testing::stateFacts(plan);
   EXPECT_TRUE(verifyPlan(plan).ok()) << verifyPlan(plan);
   slice(plan, "y")->set_offset(slice(plan, "x")->offset());
-  expectFault(plan, "shared bytes: ", "(y)");
+  expectFault(plan, kSharedBytes, "(y)");
 }
 
 // Samples are a rank's own wherever they are copied to.
@@ -132,7 +131,7 @@ TEST(VerifyArrivals, SamplesAreTheRanksOwn) {
   x.set_mode(plan::READ);
   *step(plan, 12)->add_accesses() = x;
   testing::stateFacts(plan);
-  expectFault(plan, "gradients not reduced: ", "slice 0 (x)");
+  expectFault(plan, kGradientsNotReduced, "slice 0 (x)");
 }
 
 } // namespace

@@ -5,11 +5,10 @@
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/Traffic.h"
 #include "runtime/plan/Validate.h"
+#include "tests/support/Says.h"
 
 namespace zerograph {
 namespace {
-
-using ::testing::HasSubstr;
 
 constexpr int kMicro = 0, kUpdate = 1, kEvaluate = 2;
 
@@ -49,7 +48,7 @@ TEST(VerifyEvaluation, TrainsNothing) {
     plan::Step *evaluate = step(plan, 1, kEvaluate);
     *evaluate->add_accesses() = evaluate->accesses(4);
     redirect(plan, kEvaluate, 1, state);
-    expectFault(plan, "evaluation that trains: ", state);
+    expectFault(plan, kEvaluationThatTrains, state);
   }
 }
 
@@ -58,7 +57,7 @@ TEST(VerifyEvaluation, LeavesTheSumsOfGradients) {
   plan::Step *evaluate = step(plan, 1, kEvaluate);
   *evaluate->add_accesses() = evaluate->accesses(4);
   redirect(plan, kEvaluate, 1, "a/grad");
-  expectFault(plan, "wrong gradients: ", "a/grad");
+  expectFault(plan, kWrongGradients, "a/grad");
 }
 
 TEST(VerifyEvaluation, ReducesNoGradients) {
@@ -69,20 +68,20 @@ TEST(VerifyEvaluation, ReducesNoGradients) {
   reduce->add_waits(2);
   reduce->set_sequence(1);
   testing::stateFacts(plan);
-  expectFault(plan, "evaluation that trains: ", "reduces gradients");
+  expectFault(plan, kEvaluationThatTrains, "reduces gradients");
 }
 
 TEST(VerifyEvaluation, AddsItsLossUpOnce) {
   plan::Plan plan = testing::evaluatingPlan();
   plan.mutable_programs(kEvaluate)->mutable_steps()->RemoveLast();
-  expectFault(plan, "no agreement: 0 all_reduces of \"evaluate\" make",
+  expectFault(plan, kNoAgreement, "0 all_reduces of \"evaluate\" make",
               "the sum of evaluated losses");
   // A rank's own value is not that of all.
   plan = testing::evaluatingPlan();
   plan::Step *evaluate = step(plan, 1, kEvaluate);
   *evaluate->add_accesses() = evaluate->accesses(4);
   redirect(plan, kEvaluate, 1, "eval_loss");
-  expectFault(plan, "no agreement: ", "micro-batch that is evaluated");
+  expectFault(plan, kNoAgreement, "micro-batch that is evaluated");
 }
 
 TEST(VerifyEvaluation, EachLossHasItsOwnPrograms) {
@@ -91,48 +90,48 @@ TEST(VerifyEvaluation, EachLossHasItsOwnPrograms) {
   plan::Step *forward = step(plan, 1, kMicro);
   *forward->add_accesses() = step(plan, 1, kEvaluate)->accesses(4);
   redirect(plan, kMicro, 1, "eval_loss");
-  expectFault(plan, "no agreement: ", "micro-batch that is evaluated");
+  expectFault(plan, kNoAgreement, "micro-batch that is evaluated");
   // An evaluation adds to that of training.
   plan = testing::evaluatingPlan();
   plan::Step *evaluate = step(plan, 1, kEvaluate);
   *evaluate->add_accesses() = evaluate->accesses(4);
   redirect(plan, kEvaluate, 1, "loss");
-  expectFault(plan, "no agreement: ", "micro-batch that is trained on");
-}
-
-void expectInvalid(const plan::Plan &plan, const char *message) {
-  EXPECT_THAT(std::string(validatePlan(plan).message()), HasSubstr(message));
+  expectFault(plan, kNoAgreement, "micro-batch that is trained on");
 }
 
 TEST(VerifyEvaluation, StandsBehindTraining) {
   plan::Plan plan = testing::evaluatingPlan();
   plan.mutable_programs()->SwapElements(kUpdate, kEvaluate);
-  expectInvalid(plan, "the plan's programs are micro evaluate update");
+  expectSays(validatePlan(plan),
+             "the plan's programs are micro evaluate update");
   plan = testing::evaluatingPlan();
   plan.mutable_programs()->DeleteSubrange(0, 2);
-  expectInvalid(plan, "the plan's programs are evaluate;");
+  expectSays(validatePlan(plan), "the plan's programs are evaluate;");
 }
 
 TEST(VerifyEvaluation, HasASumOfF64) {
   plan::Plan plan = testing::evaluatingPlan();
   plan.clear_evaluation();
-  expectInvalid(plan, "a program that evaluates, and no sum of its losses");
+  expectSays(validatePlan(plan),
+             "a program that evaluates, and no sum of its losses");
   plan = testing::evaluatingPlan();
   plan.mutable_programs()->RemoveLast();
-  expectInvalid(plan, "no program that evaluates, and a sum of its losses");
+  expectSays(validatePlan(plan),
+             "no program that evaluates, and a sum of its losses");
   plan = testing::evaluatingPlan();
   plan.mutable_evaluation()->set_slice(named(plan, "loss"));
   plan.mutable_evaluation()->set_type(plan::F32);
-  expectInvalid(plan, "the sum of evaluated losses is f32; expected f64");
+  expectSays(validatePlan(plan),
+             "the sum of evaluated losses is f32; expected f64");
 }
 
 TEST(VerifyEvaluation, CountsWhereTrainingCounts) {
   plan::Plan plan = testing::evaluatingPlan();
   *plan.mutable_loss_count() = plan.evaluation();
-  expectInvalid(plan, "the plan has no count of evaluated losses");
+  expectSays(validatePlan(plan), "the plan has no count of evaluated losses");
   plan = testing::evaluatingPlan();
   *plan.mutable_evaluation_count() = plan.evaluation();
-  expectInvalid(plan, "the plan has a count of evaluated losses");
+  expectSays(validatePlan(plan), "the plan has a count of evaluated losses");
 }
 
 TEST(VerifyEvaluation, AddsUpOneTypeOfNumbers) {
@@ -146,9 +145,8 @@ TEST(VerifyEvaluation, AddsUpOneTypeOfNumbers) {
   testing::stateFacts(plan);
   plan::Kernel &kernel = *plan.mutable_kernels(int(update->launch().kernel()));
   kernel.mutable_operands(kernel.operands_size() - 1)->set_type(plan::F32);
-  EXPECT_THAT(
-      std::string(verifyPlan(plan).message()),
-      HasSubstr("(eval_loss) for f32, the sum of evaluated losses for f64"));
+  expectSays(verifyPlan(plan),
+             "(eval_loss) for f32, the sum of evaluated losses for f64");
 }
 
 } // namespace

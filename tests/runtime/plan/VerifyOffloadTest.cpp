@@ -19,20 +19,20 @@ TEST(VerifyOffload, WhatCrossesIsWhatItIsSaidToBe) {
   plan::Plan plan = testing::offloadingPlan();
   ASSERT_TRUE(verifyPlan(plan).ok()) << verifyPlan(plan);
   slice(plan, "a/offloaded")->set_slice_class(plan::PARAM_SHARD);
-  expectFault(plan, "wrong copy: ", "param_shard that holds gradients [");
+  expectFault(plan, kWrongCopy, "param_shard that holds gradients [");
 }
 
 TEST(VerifyOffload, AnotherRanksGradients) {
   // All ranks offload the first rank's part.
   plan::Plan plan = testing::offloadingPlan();
   step(plan, kGradients)->mutable_accesses(0)->clear_strides();
-  expectFault(plan, "wrong copy: ", "copies gradients [0, + 256)");
+  expectFault(plan, kWrongCopy, "copies gradients [0, + 256)");
 }
 
 TEST(VerifyOffload, AnotherRanksParameters) {
   plan::Plan plan = testing::offloadingPlan();
   step(plan, kParameters)->mutable_accesses(1)->clear_strides();
-  expectFault(plan, "wrong copy: ", "copy a/master");
+  expectFault(plan, kWrongCopy, "copy a/master");
 }
 
 TEST(VerifyOffload, ParametersThatStayOnTheHost) {
@@ -40,7 +40,7 @@ TEST(VerifyOffload, ParametersThatStayOnTheHost) {
   step(plan, kParameters)
       ->mutable_accesses(0)
       ->set_slice(testing::sliceNamed(plan, "a/offloaded"));
-  expectFault(plan, "wrong copy: ", "copies gradients");
+  expectFault(plan, kWrongCopy, "copies gradients");
 }
 
 TEST(VerifyOffload, ParametersOfTheStepBefore) {
@@ -51,7 +51,7 @@ TEST(VerifyOffload, ParametersOfTheStepBefore) {
   step(plan, kUpdating)->clear_waits();
   step(plan, kParameters)->add_waits(kUpdating);
   step(plan, kGathering)->add_waits(kUpdating);
-  expectFault(plan, "early copy: ", "copy a/master");
+  expectFault(plan, kEarlyCopy, "copy a/master");
 }
 
 TEST(VerifyOffload, AMomentInPlaceOfParameters) {
@@ -60,27 +60,27 @@ TEST(VerifyOffload, AMomentInPlaceOfParameters) {
   step(plan, kParameters)
       ->mutable_accesses(0)
       ->set_slice(testing::sliceNamed(plan, "a/exp_avg"));
-  expectFault(plan, "wrong copy: ", "expected the values of the same elements");
+  expectFault(plan, kWrongCopy, "expected the values of the same elements");
 }
 
 TEST(VerifyOffload, EachSideReachesItsOwnMemory) {
   plan::Plan plan = testing::offloadingPlan();
   moveTo(plan, "a/exp_avg", testing::kDevice);
-  expectFault(plan, "wrong space: ", "which device 1 does not reach");
+  expectFault(plan, kWrongSpace, "which device 1 does not reach");
   plan = testing::offloadingPlan();
   step(plan, kUpdating)->set_stream(testing::kCompute);
-  expectFault(plan, "update", "of device 1 on a stream of another");
+  expectFault(plan, kInvalidStep, "of device 1 on a stream of another");
 }
 
 TEST(VerifyOffload, EachWayHasItsStream) {
   plan::Plan plan = testing::offloadingPlan();
   step(plan, kParameters)->set_stream(testing::kOffload);
-  expectFault(plan, "wrong stream: ",
+  expectFault(plan, kWrongStream,
               "copies from pinned to device are on streams of kind copy_in");
   // The device reaches pinned memory, and nothing else of the host's.
   plan = testing::offloadingPlan();
   moveTo(plan, "a/master", testing::kHost);
-  expectFault(plan, "wrong stream: ", "nothing copies from host to device");
+  expectFault(plan, kWrongStream, "nothing copies from host to device");
 }
 
 /// Steps of `filePlan`.
@@ -97,7 +97,7 @@ TEST(VerifyFile, WhatIsReadIsWhatItIsSaidToBe) {
   plan::Plan plan = testing::filePlan();
   ASSERT_TRUE(verifyPlan(plan).ok()) << verifyPlan(plan);
   slice(plan, "a/master read")->set_slice_class(plan::GRAD_SHARD);
-  expectFault(plan, "wrong copy: ", "grad_shard that holds masters [");
+  expectFault(plan, kWrongCopy, "grad_shard that holds masters [");
 }
 
 TEST(VerifyFile, AStateThatIsWrittenOverAnother) {
@@ -105,13 +105,13 @@ TEST(VerifyFile, AStateThatIsWrittenOverAnother) {
   step(plan, kWriteMaster)
       ->mutable_accesses(0)
       ->set_slice(testing::sliceNamed(plan, "a/exp_avg read"));
-  expectFault(plan, "wrong copy: ", "optimizer that holds masters [");
+  expectFault(plan, kWrongCopy, "optimizer that holds masters [");
   // Or that is read for another.
   plan = testing::filePlan();
   step(plan, kReadMaster)
       ->mutable_accesses(0)
       ->set_slice(testing::sliceNamed(plan, "a/exp_avg"));
-  expectFault(plan, "wrong copy: ", "copies \"exp_avg\" [");
+  expectFault(plan, kWrongCopy, "copies \"exp_avg\" [");
 }
 
 TEST(VerifyFile, AStateOfTheStepBefore) {
@@ -125,15 +125,15 @@ TEST(VerifyFile, AStateOfTheStepBefore) {
   step(plan, kWriteMoment)->add_waits(kWriteMaster);
   step(plan, kFetches)->clear_waits();
   step(plan, kFetches)->add_waits(kUpdates);
-  expectFault(plan, "early copy: ", "copies masters [");
+  expectFault(plan, kEarlyCopy, "copies masters [");
 }
 
 TEST(VerifyFile, AStateThatIsNotWrittenBack) {
   plan::Plan plan = testing::filePlan();
   *step(plan, kWriteMoment) = *step(plan, kWriteMaster);
   step(plan, kWriteMoment)->clear_waits();
-  expectFault(plan, "doubled update: ", "copy a/master read");
-  expectFault(plan, "missing update: ", "exp_avg");
+  expectFault(plan, kDoubledUpdate, "copy a/master read");
+  expectFault(plan, kMissingUpdate, "exp_avg");
 }
 
 /// Steps of `fileParametersPlan`.
@@ -143,7 +143,7 @@ TEST(VerifyFile, ParametersThatAreWrittenWhileTheyAreRead) {
   plan::Plan plan = testing::fileParametersPlan();
   ASSERT_TRUE(verifyPlan(plan).ok()) << verifyPlan(plan);
   step(plan, kWritesMaster)->clear_waits();
-  expectFault(plan, "missing wait: ",
+  expectFault(plan, kMissingWait,
               "step 15 of \"step\" (copy, copy a/param made) writes ");
 }
 
@@ -153,16 +153,16 @@ TEST(VerifyFile, ParametersThatNoUpdateMade) {
   step(plan, kWritesParameters)
       ->mutable_accesses(0)
       ->set_slice(testing::sliceNamed(plan, "a/param read"));
-  expectFault(plan, "early copy: ", "copies parameters [");
+  expectFault(plan, kEarlyCopy, "copies parameters [");
   // Half of them.
   plan = testing::fileParametersPlan();
   step(plan, kUpdatesAll)->mutable_accesses(4)->set_bytes(512);
-  expectFault(plan, "early copy: ", "copies parameters [");
+  expectFault(plan, kEarlyCopy, "copies parameters [");
   // Written before.
   plan = testing::fileParametersPlan();
   plan.mutable_programs(0)->mutable_steps()->SwapElements(kUpdatesAll,
                                                           kWritesParameters);
-  expectFault(plan, "early copy: ", "copies parameters [");
+  expectFault(plan, kEarlyCopy, "copies parameters [");
 }
 
 TEST(VerifyFile, ParametersThatAreSomethingElse) {
@@ -170,18 +170,18 @@ TEST(VerifyFile, ParametersThatAreSomethingElse) {
   step(plan, kWritesParameters)
       ->mutable_accesses(0)
       ->set_slice(testing::sliceNamed(plan, "a/offloaded"));
-  expectFault(plan, "wrong copy: ", "copies gradients [");
+  expectFault(plan, kWrongCopy, "copies gradients [");
   plan = testing::fileParametersPlan();
   step(plan, kWritesParameters)
       ->mutable_accesses(1)
       ->set_slice(testing::sliceNamed(plan, "a/master"));
-  expectFault(plan, "missing update: ", "state \"param\"");
+  expectFault(plan, kMissingUpdate, "state \"param\"");
 }
 
 TEST(VerifyFile, NoPageIsOfTwoSlices) {
   plan::Plan plan = testing::filePlan();
   plan.mutable_arenas(testing::kFile)->set_alignment(64);
-  expectFault(plan, "is a file and has alignment 64", "multiple of 4096");
+  expectFault(plan, kInvalidArena, "a file and has alignment 64");
 }
 
 TEST(VerifyFile, OnlyCopiesReachIt) {
@@ -189,10 +189,10 @@ TEST(VerifyFile, OnlyCopiesReachIt) {
   step(plan, kUpdates)
       ->mutable_accesses(3)
       ->set_slice(testing::sliceNamed(plan, "a/exp_avg"));
-  expectFault(plan, "wrong space: ", "in nvme, which only copies reach");
+  expectFault(plan, kWrongSpace, "in nvme, which only copies reach");
   plan = testing::filePlan();
   step(plan, kReadMaster)->set_stream(testing::kWrite);
-  expectFault(plan, "wrong stream: ",
+  expectFault(plan, kWrongStream,
               "copies from nvme to pinned are on streams of kind file_read");
 }
 

@@ -51,12 +51,12 @@ uint32_t addBuffer(plan::Plan &plan, const std::string &role) {
 TEST(Verify, MissingReduction) {
   plan::Plan plan = testing::stageThreePlan();
   removeStep(plan, 7);
-  expectFault(plan, "missing reduction: ", "unit 1 (b)");
-  expectFault(plan, "read before it is written: ", "update b");
+  expectFault(plan, kMissingReduction, "unit 1 (b)");
+  expectFault(plan, kReadBeforeItIsWritten, "update b");
   plan = testing::stageOnePlan();
   removeStep(plan, 3);
-  expectFault(plan, "missing reduction: ", "unit 0 (a)");
-  expectFault(plan, "gradients not reduced: ", "update");
+  expectFault(plan, kMissingReduction, "unit 0 (a)");
+  expectFault(plan, kGradientsNotReduced, "update");
 }
 
 TEST(Verify, DoubledReduction) {
@@ -65,14 +65,14 @@ TEST(Verify, DoubledReduction) {
   step(plan, 13)->set_sequence(5);
   step(plan, 13)->add_waits(12);
   testing::stateFacts(plan);
-  expectFault(plan, "doubled reduction: ", "reduce a");
+  expectFault(plan, kDoubledReduction, "reduce a");
 }
 
 TEST(Verify, LostMicroBatches) {
   plan::Plan plan = testing::accumulatingPlan();
   step(plan, 3)->mutable_reduce_scatter()->set_accumulate(false);
   step(plan, 3)->mutable_accesses(1)->set_mode(plan::WRITE);
-  expectFault(plan, "lost gradients: ", "reduce a");
+  expectFault(plan, kLostGradients, "reduce a");
 }
 
 TEST(Verify, LateGradients) {
@@ -82,14 +82,14 @@ TEST(Verify, LateGradients) {
   *late->mutable_accesses(0) = step(plan, 2)->accesses(0);
   *late->add_accesses() = step(plan, 2)->accesses(2);
   testing::stateFacts(plan);
-  expectFault(plan, "late gradients: ", "update");
+  expectFault(plan, kLateGradients, "update");
 }
 
 TEST(Verify, MissingGather) {
   // Ranks keep their own news of the parameters.
   plan::Plan plan = testing::stageOnePlan();
   removeStep(plan, 6);
-  expectFault(plan, "missing gather: ", "a/param");
+  expectFault(plan, kMissingGather, "a/param");
   // Parameters are read between their update and their gather.
   plan = testing::stageOnePlan();
   plan::Step gather = plan.programs(0).steps(6);
@@ -100,23 +100,23 @@ TEST(Verify, MissingGather) {
   step(plan, 7)->clear_waits();
   step(plan, 7)->add_waits(6);
   testing::stateFacts(plan);
-  expectFault(plan, "missing gather: ", "step 6");
+  expectFault(plan, kMissingGather, "step 6");
 }
 
 TEST(Verify, MissingUpdate) {
   plan::Plan plan = testing::stageThreePlan();
   removeStep(plan, 12);
-  expectFault(plan, "missing update: ", "unit 0 (a)");
+  expectFault(plan, kMissingUpdate, "unit 0 (a)");
 }
 
 TEST(Verify, FrozenAndEarlyWrites) {
   plan::Plan plan = testing::stageThreePlan();
   plan.mutable_units(0)->set_trainable(false);
   plan.mutable_units(0)->mutable_parameters(0)->set_trainable(false);
-  expectFault(plan, "frozen state: ", "update a");
+  expectFault(plan, kFrozenState, "update a");
   plan = testing::accumulatingPlan();
   step(plan, 2)->add_accesses()->CopyFrom(step(plan, 1, 1)->accesses(3));
-  expectFault(plan, "early update: ", "backward");
+  expectFault(plan, kEarlyUpdate, "backward");
 }
 
 // Each micro-batch makes all of what is the rank's own, once.
@@ -124,26 +124,26 @@ TEST(Verify, LocalUnits) {
   plan::Plan plan = testing::localUnitPlan();
   EXPECT_TRUE(verifyPlan(plan).ok()) << verifyPlan(plan);
   removeStep(plan, 5);
-  expectFault(plan, "missing update: ", "buffers.weight of unit 1 (buffers)");
+  expectFault(plan, kMissingUpdate, "buffers.weight of unit 1 (buffers)");
   plan = testing::localUnitPlan();
   step(plan, 5)->mutable_accesses(1)->set_bytes(1024);
-  expectFault(plan, "missing update: ", "bytes [1024, 2000)");
+  expectFault(plan, kMissingUpdate, "bytes [1024, 2000)");
   plan = testing::localUnitPlan();
   *plan.mutable_programs(0)->add_steps() = plan.programs(0).steps(5);
-  expectFault(plan, "doubled update: ", "statistics");
+  expectFault(plan, kDoubledUpdate, "statistics");
   plan = testing::localUnitPlan();
   *plan.mutable_programs(1)->add_steps() = plan.programs(0).steps(5);
-  expectFault(plan, "late update: ", "statistics");
+  expectFault(plan, kLateUpdate, "statistics");
   plan = testing::localUnitPlan();
   for (plan::Access &access : *step(plan, 2, 1)->mutable_accesses()) {
     access.set_slice(testing::sliceNamed(plan, "buffers/param"));
   }
-  expectFault(plan, "shared statistics: ", "which is each rank's own");
+  expectFault(plan, kSharedStatistics, "which is each rank's own");
   // Nothing of them may reach what ranks share.
   plan = testing::localUnitPlan();
   step(plan, 1, 1)->add_accesses()->CopyFrom(step(plan, 5)->accesses(1));
   step(plan, 1, 1)->mutable_accesses(4)->set_mode(plan::READ);
-  expectFault(plan, "gradients not reduced: ", "buffers/param");
+  expectFault(plan, kGradientsNotReduced, "buffers/param");
 }
 
 TEST(Verify, UpdatesReadTheScalarsOfTheirGroup) {
@@ -151,7 +151,7 @@ TEST(Verify, UpdatesReadTheScalarsOfTheirGroup) {
   *plan.add_groups() = plan.groups(0);
   EXPECT_TRUE(verifyPlan(plan).ok()) << verifyPlan(plan);
   plan.mutable_units(1)->mutable_parameters(0)->set_group(1);
-  expectFault(plan, "wrong group: ",
+  expectFault(plan, kWrongGroup,
               "updates b, of group 1, and reads learning_rate of group 0");
 }
 
@@ -162,8 +162,7 @@ TEST(Verify, GathersMoveTheirUnit) {
     step(plan, 1)->mutable_accesses(access)->Swap(
         step(plan, 2)->mutable_accesses(access));
     testing::stateFacts(plan);
-    expectFault(plan, "wrong unit: ", "gather a");
-    expectFault(plan, "expected parameters [0", "unit 1 (b)");
+    expectFault(plan, kWrongUnit, "gather a", "parameters [0", "unit 1 (b)");
   }
   // In place: the part of the next rank, then a part of nothing.
   plan::Plan plan = testing::stageOnePlan();
@@ -171,23 +170,23 @@ TEST(Verify, GathersMoveTheirUnit) {
   gather->mutable_accesses(0)->set_slice(
       testing::sliceNamed(plan, "a/exp_avg"));
   gather->mutable_accesses(0)->clear_strides();
-  expectFault(plan, "wrong unit: ", "expected \"exp_avg\" [0, + 512)");
+  expectFault(plan, kWrongUnit, "expected \"exp_avg\" [0, + 512)");
   plan = testing::stageThreePlan();
   slice(plan, "b/gathered")->set_slice_class(plan::TRANSIENT);
-  expectFault(plan,
-              "wrong unit: ", "(b/gathered), transient that holds parameters");
+  expectFault(plan, kWrongUnit,
+              "(b/gathered), transient that holds parameters");
   // Gradients that the rank has instead of its parameters.
   plan = testing::stageThreePlan();
   step(plan, 1)->mutable_accesses(0)->set_slice(
       testing::sliceNamed(plan, "a/shard"));
-  expectFault(plan, "read before it is written: ", "gather a");
+  expectFault(plan, kReadBeforeItIsWritten, "gather a");
   // A shard in place of what is gathered of it.
   plan = testing::stageThreePlan();
   step(plan, 3)->mutable_accesses(1)->set_slice(
       testing::sliceNamed(plan, "a/param"));
   step(plan, 3)->mutable_accesses(1)->set_bytes(1024);
   testing::stateFacts(plan);
-  expectFault(plan, "missing gather: ", "a/param), which is one rank's shard");
+  expectFault(plan, kMissingGather, "a/param), which is one rank's shard");
 }
 
 // Whatever ranks have in common of it: other values are no parameters.
@@ -199,7 +198,7 @@ TEST(Verify, GathersAloneWriteWhatIsGathered) {
   fill.add_waits(1);
   *plan.mutable_programs(0)->add_steps() = fill;
   testing::stateFacts(plan);
-  expectFault(plan, "wrong gather: ", "fill) writes slice 10 (a/gathered)");
+  expectFault(plan, kWrongGather, "fill) writes slice 10 (a/gathered)");
 }
 
 TEST(Verify, ReductionsMoveTheirUnit) {
@@ -208,14 +207,13 @@ TEST(Verify, ReductionsMoveTheirUnit) {
     step(plan, 7)->mutable_accesses(access)->Swap(
         step(plan, 9)->mutable_accesses(access));
     testing::stateFacts(plan);
-    expectFault(plan, "wrong unit: ", "reduce b");
-    expectFault(plan, "expected gradients [0", "unit 0 (a)");
+    expectFault(plan, kWrongUnit, "reduce b", "gradients [0", "unit 0 (a)");
   }
   plan::Plan plan = testing::stageThreePlan();
   step(plan, 7)->mutable_accesses(2)->CopyFrom(step(plan, 1)->accesses(1));
   step(plan, 7)->mutable_reduce_scatter()->set_chunk_bytes(1024);
   testing::stateFacts(plan);
-  expectFault(plan, "expected a buffer of none", "a/gathered");
+  expectFault(plan, kWrongUnit, "a buffer of none", "a/gathered");
 }
 
 TEST(Verify, UpdatesUseTheirOwnGradients) {
@@ -223,21 +221,20 @@ TEST(Verify, UpdatesUseTheirOwnGradients) {
   step(plan, 11)->mutable_accesses(0)->Swap(
       step(plan, 12)->mutable_accesses(0));
   testing::stateFacts(plan);
-  expectFault(plan, "wrong unit: ", "update b");
-  expectFault(plan, "reads ", "a/shard");
+  expectFault(plan, kWrongUnit, "update b", "reads ", "a/shard");
   // Another's optimizer state is written.
   plan = testing::stageThreePlan();
   step(plan, 11)->mutable_accesses(3)->Swap(
       step(plan, 12)->mutable_accesses(3));
-  expectFault(plan, "wrong unit: ", "a/exp_avg");
+  expectFault(plan, kWrongUnit, "a/exp_avg");
   // Another rank's part of the gradients, and none at all.
   plan = testing::stageOnePlan();
   step(plan, 5)->mutable_accesses(0)->clear_strides();
-  expectFault(plan, "wrong unit: ", "gradients [0, + 256)");
+  expectFault(plan, kWrongUnit, "gradients [0, + 256)");
   plan = testing::stageOnePlan();
   step(plan, 5)->mutable_accesses()->DeleteSubrange(0, 1);
   testing::stateFacts(plan);
-  expectFault(plan, "unused gradients: ", "unit 0 (a)");
+  expectFault(plan, kUnusedGradients, "unit 0 (a)");
 }
 
 // Gradients count as used only if a state that is kept is made of them.
@@ -257,7 +254,7 @@ TEST(Verify, NewStatesAreKept) {
   plan.mutable_kernels(plan.kernels_size() - 1)->set_symbol("wasted");
   *plan.mutable_programs(0)->add_steps() = wasted;
   testing::stateFacts(plan);
-  expectFault(plan, "unused gradients: ", "unit 0 (a)");
+  expectFault(plan, kUnusedGradients, "unit 0 (a)");
 }
 
 TEST(Verify, DoubledUpdate) {
@@ -265,12 +262,12 @@ TEST(Verify, DoubledUpdate) {
   plan::Step again = plan.programs(0).steps(12);
   *plan.mutable_programs(0)->add_steps() = again;
   testing::stateFacts(plan);
-  expectFault(plan, "doubled update: ", "step 13");
+  expectFault(plan, kDoubledUpdate, "step 13");
   plan = testing::accumulatingPlan();
   again = plan.programs(1).steps(1);
   *step(plan, 3, 1) = again;
   testing::stateFacts(plan);
-  expectFault(plan, "doubled update: ", "a/exp_avg");
+  expectFault(plan, kDoubledUpdate, "a/exp_avg");
 }
 
 TEST(Verify, PartialUpdate) {
@@ -278,29 +275,29 @@ TEST(Verify, PartialUpdate) {
   for (int access : {0, 2, 3}) {
     step(plan, 11)->mutable_accesses(access)->set_bytes(512);
   }
-  expectFault(plan, "missing update: ", "bytes [512, 1024)");
+  expectFault(plan, kMissingUpdate, "bytes [512, 1024)");
 }
 
 TEST(Verify, SumsOfGradientsBeginAtZero) {
   plan::Plan plan = testing::accumulatingPlan();
   removeStep(plan, 3, 1);
-  expectFault(plan, "gradients not zeroed: ", "bytes [0, 1024)");
+  expectFault(plan, kGradientsNotZeroed, "bytes [0, 1024)");
   plan = testing::accumulatingPlan();
   step(plan, 3, 1)->mutable_accesses(0)->set_bytes(512);
-  expectFault(plan, "gradients not zeroed: ", "bytes [512, 1024)");
+  expectFault(plan, kGradientsNotZeroed, "bytes [512, 1024)");
   // Twice, and before they are read.
   plan = testing::accumulatingPlan();
   plan::Step fill = plan.programs(1).steps(3);
   *plan.mutable_programs(1)->add_steps() = fill;
-  expectFault(plan, "doubled zeroing: ", "step 4");
+  expectFault(plan, kDoubledZeroing, "step 4");
   plan = testing::accumulatingPlan();
   step(plan, 3, 1)->Swap(step(plan, 1, 1));
-  expectFault(plan, "lost gradients: ", "zeroed before");
+  expectFault(plan, kLostGradients, "zeroed before");
   // By the micro-batch; with something else than zeros.
   plan = testing::accumulatingPlan();
   *plan.mutable_programs(0)->add_steps() = fill;
   step(plan, 5)->add_waits(3);
-  expectFault(plan, "lost gradients: ", "step 5");
+  expectFault(plan, kLostGradients, "step 5");
   plan = testing::accumulatingPlan();
   plan::Step *copy = step(plan, 3, 1);
   copy->clear_fill();
@@ -308,7 +305,7 @@ TEST(Verify, SumsOfGradientsBeginAtZero) {
   *copy->add_accesses() = copy->accesses(0);
   copy->mutable_accesses(0)->set_slice(testing::sliceNamed(plan, "a/exp_avg"));
   copy->mutable_accesses(0)->set_mode(plan::READ);
-  expectFault(plan, "wrong gradients: ", "one step that zeroes it");
+  expectFault(plan, kWrongGradients, "one step that zeroes it");
 }
 
 TEST(Verify, GradientsOfMicroBatchesAreAdded) {
@@ -317,18 +314,18 @@ TEST(Verify, GradientsOfMicroBatchesAreAdded) {
   // Only those of the last micro-batch would be left.
   step(plan, 2)->mutable_accesses(2)->set_mode(plan::WRITE);
   testing::stateFacts(plan);
-  expectFault(plan, "lost gradients: ", "writes slice 8 (a/grad)");
+  expectFault(plan, kLostGradients, "writes slice 8 (a/grad)");
   // Half of them would be zeros.
   plan = testing::reduceLastPlan();
   step(plan, 2)->mutable_accesses(2)->set_bytes(1024);
   testing::stateFacts(plan);
-  expectFault(plan, "lost gradients: ",
+  expectFault(plan, kLostGradients,
               "is from byte 1024 as earlier micro-batches left it, where "
               "a.weight lies");
   // A sum that no step zeroes goes on to the next step.
   plan = testing::reduceLastPlan();
   removeStep(plan, 4, 1);
-  expectFault(plan, "gradients not zeroed: ", "a/grad");
+  expectFault(plan, kGradientsNotZeroed, "a/grad");
 }
 
 TEST(Verify, ZerosMayBeCopied) {
@@ -380,11 +377,11 @@ TEST(Verify, AnOldSumOfGradientsDoesNotReturn) {
   *plan.mutable_programs(0)->add_steps() = copyOf(plan, buffer, sum);
   step(plan, 6)->add_waits(5);
   testing::stateFacts(plan);
-  expectFault(plan, "lost gradients: ", "as earlier micro-batches left it");
+  expectFault(plan, kLostGradients, "as earlier micro-batches left it");
   // A buffer that declares other elements may not take the copy.
   plan.mutable_slices(int(buffer))->mutable_holds()->set_begin(256);
   plan.mutable_slices(int(buffer))->mutable_holds()->clear_axes();
-  expectFault(plan, "wrong copy: ", "grad_shard that holds gradients [256");
+  expectFault(plan, kWrongCopy, "grad_shard that holds gradients [256");
 }
 
 // A kernel must not add to an old copy of the sum.
@@ -404,19 +401,19 @@ TEST(Verify, AKernelAddsToTheSumItself) {
   *plan.mutable_programs(0)->add_steps() = backward;
   *plan.mutable_programs(0)->add_steps() = again;
   testing::stateFacts(plan);
-  expectFault(plan, "lost gradients: ", "from a copy of it");
+  expectFault(plan, kLostGradients, "from a copy of it");
   // Each rank adds to another part of its sum.
   plan = testing::reduceLastPlan();
   step(plan, 2)->mutable_accesses(2)->set_bytes(1024);
   step(plan, 2)->mutable_accesses(2)->add_strides(1024);
   testing::stateFacts(plan);
-  expectFault(plan, "lost gradients: ", "in part");
+  expectFault(plan, kLostGradients, "in part");
   // Nothing keeps it from one micro-batch to the next.
   plan = testing::reduceLastPlan();
   plan.mutable_units(0)->mutable_states()->RemoveLast();
   plan.mutable_slices(int(sum))->set_carried(false);
   testing::stateFacts(plan);
-  expectFault(plan, "lost gradients: ", "no state keeps");
+  expectFault(plan, kLostGradients, "no state keeps");
 }
 
 /// A rank's own values, written into a sum before, do not become common by it.
@@ -427,7 +424,7 @@ TEST(Verify, SumsOntoARanksOwn) {
   *step(plan, 6)->add_accesses() = reduce->accesses(1);
   reduce->mutable_accesses(1)->set_mode(plan::READ_WRITE);
   testing::stateFacts(plan);
-  expectFault(plan, "gradients not reduced: ", "update b");
+  expectFault(plan, kGradientsNotReduced, "update b");
 
   plan = testing::stageThreePlan();
   plan::Access own;
@@ -448,7 +445,7 @@ TEST(Verify, SumsOntoARanksOwn) {
   *step(plan, 12)->add_accesses() = own;
   step(plan, 12)->add_waits(10);
   testing::stateFacts(plan);
-  expectFault(plan, "gradients not reduced: ", "update a");
+  expectFault(plan, kGradientsNotReduced, "update a");
 }
 
 } // namespace
