@@ -10,18 +10,13 @@ import sys
 from onnx_bytes import model, node, tensor, value_info
 from support import Case, GPT, GPT_DATA, MLP, MLP_DATA, main, read_tensors, \
     rows, write_tensors
+from tensors import values_of
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lora")
 sys.path.insert(0, HERE)
 from start import start  # noqa: E402
 
 FILES = {"mlp-digits": (MLP, MLP_DATA), "gpt2-nano": (GPT, GPT_DATA)}
-
-
-def floats(entry):
-    dtype, _, data = entry
-    assert dtype == "F32", dtype
-    return struct.unpack(f"<{len(data) // 4}f", data)
 
 
 def norm(values):
@@ -35,10 +30,6 @@ def metadata(path):
 
 
 class Adapters(Case):
-
-    def losses(self, name="log.jsonl"):
-        with open(self.path(name)) as file:
-            return [json.loads(line)["loss"] for line in file]
 
     def near(self, got, want, tolerance, what=None):
         self.assertLessEqual(abs(got - want), tolerance * abs(want),
@@ -68,21 +59,20 @@ class Adapters(Case):
         return arrays
 
     def check_reference(self, name, ranks, stage, *more):
-        with open(os.path.join(HERE, "reference.json")) as file:
-            reference = json.load(file)[name]
+        reference = self.json(os.path.join(HERE, "reference.json"))[name]
         model, data = FILES[name]
         adamw = reference["adamw"]
         steps = len(reference["losses"])
         samples = next(iter(read_tensors(data).values()))[1][0] // steps
         base = ["train", model, "--data", data, "--micro-batch",
                 str(samples // ranks), "--ranks", str(ranks), "--zero",
-                str(stage), "--log", "log.jsonl", "--weight-decay",
+                str(stage), "--log", "log", "--weight-decay",
                 str(adamw["weight_decay"]), *more]
         adapted = [*base, *self.options_of(reference)]
         # Writes what there is to begin with: of the rank and shape of each.
         self.succeeds(*adapted, "--steps", "1", "--lr", "0", "--save-adapters",
                       "names.safetensors")
-        names = read_tensors(self.path("names.safetensors"))
+        names = self.tensors("names.safetensors")
         begin = {**names, **self.write_start(reference, names)}
         loaded = [*adapted, "--load-weights", "start.safetensors"]
         self.succeeds(*loaded, "--steps", str(steps), "--lr", str(adamw["lr"]),
@@ -92,22 +82,22 @@ class Adapters(Case):
         for step, (got, want) in enumerate(zip(
                 self.losses(), reference["losses"], strict=True)):
             self.near(got, want, 5e-5, step)
-        gradients = read_tensors(self.path("gradients.safetensors"))
+        gradients = self.tensors("gradients.safetensors")
         self.assertEqual(set(gradients), set(reference["gradients"]))
         for key, want in reference["gradients"].items():
-            self.near(norm(floats(gradients[key])), want, 1e-5, key)
-        trained = read_tensors(self.path("adapters.safetensors"))
+            self.near(norm(values_of(gradients[key])), want, 1e-5, key)
+        trained = self.tensors("adapters.safetensors")
         self.assertEqual(set(trained), set(reference["moved"]))
         for key, entry in trained.items():
             moved = norm([a - b for a, b in zip(
-                floats(entry), floats(begin[key]), strict=True)])
+                values_of(entry), values_of(begin[key]), strict=True)])
             self.near(moved, reference["moved"][key], 1e-3, key)
         # The merged file is the model's own, and computes what was trained.
         self.succeeds(*base, "--load-weights", "merged.safetensors", "--steps",
                       "1", "--lr", "0", "--save-weights", "same.safetensors")
         self.near(self.losses()[0], reference["after"], 5e-5)
-        self.assertEqual(set(read_tensors(self.path("merged.safetensors"))),
-                         set(read_tensors(self.path("same.safetensors"))))
+        self.assertEqual(set(self.tensors("merged.safetensors")),
+                         set(self.tensors("same.safetensors")))
 
     def test_linear_layers_are_pytorchs(self):
         self.check_reference("mlp-digits", 1, 0)
@@ -121,31 +111,30 @@ class Adapters(Case):
 
     def mlp(self, *options, steps=3, data=MLP_DATA):
         return self.succeeds("train", MLP, "--data", data, "--micro-batch",
-                             "8", "--steps", str(steps), "--log", "log.jsonl",
+                             "8", "--steps", str(steps), "--log", "log",
                              *options)
 
     def test_adapters_begin_anew_and_add_nothing(self):
         self.mlp("--lora", "4:fc1.weight", "--seed", "3", "--lr", "0",
                  "--save-adapters", "a", "--save-weights", "w")
-        adapters = read_tensors(self.path("a"))
+        adapters = self.tensors("a")
         self.assertEqual({key: entry[1] for key, entry in adapters.items()},
                          {"fc1.weight.lora_A": [4, 64],
                           "fc1.weight.lora_B": [128, 4]})
         self.assertIsNone(metadata(self.path("w")))
         self.assertEqual(metadata(self.path("a")),
                          {"peft_type": "LORA", "r": "4", "lora_alpha": "8"})
-        a = floats(adapters["fc1.weight.lora_A"])
+        a = values_of(adapters["fc1.weight.lora_A"])
         # Uniform within 1 / sqrt(64), as PyTorch's Linear.
         self.assertLess(max(map(abs, a)), 0.125)
         self.assertGreater(max(map(abs, a)), 0.115)
         self.assertAlmostEqual(norm(a) / 16, 0.125 / math.sqrt(3), delta=0.008)
-        self.assertEqual(set(floats(adapters["fc1.weight.lora_B"])), {0.0})
+        self.assertEqual(set(values_of(adapters["fc1.weight.lora_B"])), {0.0})
         with_adapters = self.losses()
         self.mlp("--lr", "0", "--save-weights", "plain")
         for a, b in zip(with_adapters, self.losses(), strict=True):
             self.assertAlmostEqual(a, b, delta=1e-6)
-        self.assertEqual(read_tensors(self.path("w")),
-                         read_tensors(self.path("plain")))
+        self.assertEqual(self.tensors("w"), self.tensors("plain"))
 
     def test_training_goes_on_from_adapters_alone(self):
         """Of sgd, which keeps no states: three steps and three are six."""
@@ -158,8 +147,7 @@ class Adapters(Case):
         result = self.mlp(*lora, "--load-weights", "three", "--save-adapters",
                           "again", data="rest.safetensors")
         self.assertIn("keep the values of the model: ", result.stderr)
-        self.assertEqual(read_tensors(self.path("six")),
-                         read_tensors(self.path("again")))
+        self.assertEqual(self.tensors("six"), self.tensors("again"))
         self.refused("run", MLP, "--data", MLP_DATA, "--load-weights", "three",
                      "-o", "x", lines=0, parts=["three has adapters",
                                                 "--save-weights"])
@@ -184,7 +172,7 @@ class Adapters(Case):
     def test_a_frozen_weight_gets_none(self):
         self.mlp("--lora", "2:fc*.weight", "--freeze", "fc1.*", "--lr", "0",
                  "--save-adapters", "a")
-        self.assertEqual(set(read_tensors(self.path("a"))),
+        self.assertEqual(set(self.tensors("a")),
                          {"fc2.weight.lora_A", "fc2.weight.lora_B"})
 
     def test_what_is_trained_is_told(self):
@@ -243,14 +231,13 @@ class Adapters(Case):
                       result.stderr)
 
     def test_a_convolution_is_left_as_it_is(self):
-        with open(self.path("c.onnx"), "wb") as file:
-            file.write(model(
-                [node("conv", "Conv", ["x", "k.weight"], ["y"]),
-                 node("loss", "ReduceMean", ["y"], ["loss"],
-                      {"keepdims": 0})],
-                [tensor("k.weight", [2, 3, 1, 1], [1.0] * 6)],
-                [value_info("x", [4, 3, 5, 5])],
-                [value_info("loss", [])]))
+        self.put("c.onnx", model(
+            [node("conv", "Conv", ["x", "k.weight"], ["y"]),
+             node("loss", "ReduceMean", ["y"], ["loss"],
+                  {"keepdims": 0})],
+            [tensor("k.weight", [2, 3, 1, 1], [1.0] * 6)],
+            [value_info("x", [4, 3, 5, 5])],
+            [value_info("loss", [])]))
         self.refused("compile", "c.onnx", "-o", "x", "--lora", "2:k.weight",
                      lines=0, parts=["'k.weight' is read by 'conv'",
                                      "the model has none"])

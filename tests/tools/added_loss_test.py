@@ -1,21 +1,15 @@
 """--loss: a loss for a model without one is PyTorch's, and trains as one that
 was exported with the model."""
 
-import json
 import math
 import os
-import struct
 
 from onnx_bytes import DOUBLE, model, node, tensor, value_info
 from support import (Case, GPT, MLP, MODELS, main, read_tensors,
                      write_tensors)
+from tensors import flat, tensor_of, values_of
 
 FOLDER = os.path.join(MODELS, "added_loss")
-
-
-def flat(values):
-    return ([each for value in values for each in flat(value)]
-            if isinstance(values, list) else [values])
 
 
 def shape_of(values):
@@ -28,19 +22,16 @@ class AddedLoss(Case):
         """A model of scores x + z, data in which x is 0, and the labels."""
         shape = shape_of(case["z"])
         z, numbers = flat(case["z"]), flat(case["labels"])
-        with open(self.path("scores.onnx"), "wb") as file:
-            file.write(model(
-                [node("add", "Add", ["x", "z"], ["scores"])],
-                [tensor("z", shape, z, DOUBLE)],
-                [value_info("x", shape, DOUBLE)],
-                [value_info("scores", shape, DOUBLE)]))
+        self.put("scores.onnx", model(
+            [node("add", "Add", ["x", "z"], ["scores"])],
+            [tensor("z", shape, z, DOUBLE)],
+            [value_info("x", shape, DOUBLE)],
+            [value_info("scores", shape, DOUBLE)]))
         of_classes = all(isinstance(number, int) for number in numbers)
         write_tensors(self.path("data.safetensors"), {
             "x": ("F64", shape, bytes(8 * len(z))),
-            "labels": labels or (
-                "I64" if of_classes else "F64", shape_of(case["labels"]),
-                struct.pack("<%d%s" % (len(numbers), "q" if of_classes else "d"),
-                            *numbers))})
+            "labels": labels or tensor_of("I64" if of_classes else "F64",
+                                          shape_of(case["labels"]), numbers)})
 
     def train(self, *options):
         return self.succeeds(
@@ -48,32 +39,31 @@ class AddedLoss(Case):
             "1", "--optimizer", "sgd", "--log", "log.jsonl",
             "--dump-gradients", "gradients.safetensors", *options)
 
+    def near(self, wanted):
+        """The gradients of z, in float64."""
+        z = self.tensors("gradients.safetensors")["z"]
+        self.assertEqual(z[0], "F64")
+        for a, b in zip(values_of(z), wanted, strict=True):
+            self.assertTrue(math.isclose(a, b, rel_tol=1e-10, abs_tol=1e-13),
+                            (a, b))
+
     def loss(self):
-        with open(self.path("log.jsonl")) as file:
-            return json.loads(file.readline())["loss"]
+        return self.records("log.jsonl")[0]["loss"]
 
     def test_every_loss_is_pytorchs(self):
-        with open(os.path.join(FOLDER, "reference.json")) as file:
-            cases = json.load(file)
+        cases = self.json(os.path.join(FOLDER, "reference.json"))
         self.assertGreaterEqual(len(cases), 16)
         for case in cases:
             with self.subTest(case["options"]):
                 self.write_scores(case)
                 self.train("--loss", *case["options"])
                 self.assertAlmostEqual(self.loss(), case["loss"], delta=1e-12)
-                dtype, _, data = read_tensors(
-                    self.path("gradients.safetensors"))["z"]
-                self.assertEqual(dtype, "F64")
-                got = struct.unpack("<%dd" % (len(data) // 8), data)
-                for a, b in zip(got, flat(case["gradient"]), strict=True):
-                    self.assertTrue(math.isclose(a, b, rel_tol=1e-10,
-                                                 abs_tol=1e-13), (a, b))
+                self.near(flat(case["gradient"]))
 
     def test_the_dims_may_be_in_any_order(self):
         """The losses and gradients of PyTorch, of scores that have samples or
         classes elsewhere."""
-        with open(os.path.join(FOLDER, "reference.json")) as file:
-            cases = json.load(file)
+        cases = self.json(os.path.join(FOLDER, "reference.json"))
         orders = {"time,batch,classes": (1, 0, 2),
                   "batch,classes,length": (0, 2, 1),
                   "classes,length,batch": (2, 1, 0)}
@@ -89,13 +79,7 @@ class AddedLoss(Case):
                                str(shape[0]), "--loss-dims", names)
                     self.assertAlmostEqual(self.loss(), case["loss"],
                                            delta=1e-12)
-                    data = read_tensors(
-                        self.path("gradients.safetensors"))["z"][2]
-                    got = struct.unpack("<%dd" % (len(data) // 8), data)
-                    wanted = self.moved(case["gradient"], order)
-                    for a, b in zip(got, wanted, strict=True):
-                        self.assertTrue(math.isclose(a, b, rel_tol=1e-10,
-                                                     abs_tol=1e-13), (a, b))
+                    self.near(self.moved(case["gradient"], order))
                     tried += 1
         self.assertGreaterEqual(tried, 6)
 
@@ -133,14 +117,12 @@ class AddedLoss(Case):
         labels = flat(case["labels"])
         write_tensors(self.path("data.safetensors"), {
             "x": ("F64", [shape[0], 1, 1], bytes(8 * shape[0])),
-            "labels": ("I64", shape_of(case["labels"]),
-                       struct.pack("<%dq" % len(labels), *labels))})
+            "labels": tensor_of("I64", shape_of(case["labels"]), labels)})
 
     def test_a_file_that_names_its_dims_needs_no_option(self):
         """Though the sizes agree with another order."""
-        with open(os.path.join(FOLDER, "reference.json")) as file:
-            case = next(case for case in json.load(file)
-                        if len(shape_of(case["z"])) == 3)
+        cases = self.json(os.path.join(FOLDER, "reference.json"))
+        case = next(case for case in cases if len(shape_of(case["z"])) == 3)
         # As many positions as samples.
         case = {**case, "z": [each[:2] for each in case["z"]],
                 "labels": [each[:2] for each in case["labels"]]}
@@ -187,20 +169,17 @@ class AddedLoss(Case):
                 "2", "--zero", "2", "--micro-batch", "4", "--steps", "36",
                 "--lr", "0.01", "--log", "log.jsonl", "--save-weights",
                 "weights.safetensors", *extra)
-            with open(self.path("log.jsonl")) as log:
-                losses.append([json.loads(line)["loss"] for line in log])
-            weights.append(read_tensors(self.path("weights.safetensors")))
+            losses.append(self.losses("log.jsonl"))
+            weights.append(self.tensors("weights.safetensors"))
         with_loss, added = losses
         self.assertLess(sum(added[-12:]), sum(added[:12]))
         for a, b in zip(with_loss, added, strict=True):
             self.assertAlmostEqual(a, b, delta=1e-5)
-        for key, (_, _, data) in weights[0].items():
-            count = len(data) // 4
+        for key, tensor in weights[0].items():
             # The wrapper of the model with a loss is one module more.
             other = key if key in weights[1] else key.removeprefix("model.")
-            a, b = (struct.unpack("<%df" % count, each)
-                    for each in (data, weights[1][other][2]))
-            for x, y in zip(a, b, strict=True):
+            for x, y in zip(values_of(tensor), values_of(weights[1][other]),
+                            strict=True):
                 self.assertAlmostEqual(x, y, delta=1e-4, msg=key)
 
     def test_a_classifier(self):
@@ -286,14 +265,13 @@ class AddedLoss(Case):
                                 ("Sigmoid", "bce_with_logits",
                                  "bce_with_logits")):
             with self.subTest(kind):
-                with open(self.path("p.onnx"), "wb") as file:
-                    file.write(model(
-                        [node("head", "Mul", ["x", "w"], ["z"]),
-                         node("last", op, ["z"], ["q"]),
-                         node("same", "Identity", ["q"], ["p"])],
-                        [tensor("w", [2, 3], [1.0] * 6, DOUBLE)],
-                        [value_info("x", [2, 3], DOUBLE)],
-                        [value_info("p", [2, 3], DOUBLE)]))
+                self.put("p.onnx", model(
+                    [node("head", "Mul", ["x", "w"], ["z"]),
+                     node("last", op, ["z"], ["q"]),
+                     node("same", "Identity", ["q"], ["p"])],
+                    [tensor("w", [2, 3], [1.0] * 6, DOUBLE)],
+                    [value_info("x", [2, 3], DOUBLE)],
+                    [value_info("p", [2, 3], DOUBLE)]))
                 base = ["compile", "p.onnx", "-o", "x", "--loss"]
                 self.refused(*base, kind, lines=0, parts=[
                     f"'p' holds probabilities, made by {op} 'last'",

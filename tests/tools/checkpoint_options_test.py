@@ -49,10 +49,8 @@ class Options(Checkpoints):
     def test_another_graph_is_said(self):
         """Its tensors are the same, and so are the steps of the data."""
         self.succeeds(*self.RUN, "--steps", "1", "--checkpoint", "c")
-        with open(MLP, "rb") as model:
-            changed = model.read().replace(b"Relu", b"Tanh")
-        with open(self.path("model.onnx"), "wb") as model:
-            model.write(changed)
+        changed = self.bytes_of(MLP).replace(b"Relu", b"Tanh")
+        self.put("model.onnx", changed)
         going_on = [*self.RUN, "--steps", "2", "--resume", "c", "--quiet"]
         self.assertEqual(self.succeeds(*going_on).stderr.count("graph"), 0)
         going_on[going_on.index(MLP)] = self.path("model.onnx")
@@ -87,8 +85,7 @@ class Options(Checkpoints):
         self.assertIn("all 4 steps have been made already", said.stderr)
         self.assertEqual(self.names(), ["step-00000002", "step-00000004"])
         self.succeeds(*self.RUN, "--steps", "4", "--save-weights", "v")
-        self.assertEqual(read_tensors(self.path("w")),
-                         read_tensors(self.path("v")))
+        self.assertEqual(self.tensors("w"), self.tensors("v"))
 
     def test_one_of_several(self):
         self.succeeds(*self.RUN, "--steps", "4", "--checkpoint", "c",
@@ -167,8 +164,7 @@ class Options(Checkpoints):
                              "--save-weights", "v").stderr
         self.assertIn("values are converted", said)
         # Masters keep all bits.
-        self.assertEqual(read_tensors(self.path("v")),
-                         read_tensors(self.path("w")))
+        self.assertEqual(self.tensors("v"), self.tensors("w"))
         self.succeeds(*self.RUN, "--resume", "c", "--steps", "4",
                       "--precision", "fp16", "--convert-precision")
 
@@ -189,12 +185,10 @@ class Options(Checkpoints):
         self.succeeds(*on, "--steps", "5")
         self.assertEqual([entry["step"] for entry in self.log("log")],
                          [0, 1, 2, 3, 4])
-        with open(self.path("log"), "w") as file:
-            file.write("mine\nmine\n")
+        self.put("log", "mine\nmine\n")
         self.refused(*on, "--steps", "5", codes=(1,), lines=0,
                      parts=["log: line 1 is not of a log"])
-        with open(self.path("log")) as file:
-            self.assertEqual(file.read(), "mine\nmine\n")
+        self.assertEqual(self.text("log"), "mine\nmine\n")
 
     def test_a_model_that_moved(self):
         shutil.copytree(os.path.dirname(MLP), self.path("m"))
@@ -231,8 +225,7 @@ class Options(Checkpoints):
         self.succeeds(*self.RUN, "--resume", "c", "--steps", more,
                       "--save-weights", "w")
         self.succeeds(*self.RUN, "--steps", more, "--save-weights", "v")
-        self.assertEqual(read_tensors(self.path("w")),
-                         read_tensors(self.path("v")))
+        self.assertEqual(self.tensors("w"), self.tensors("v"))
 
 
 if __name__ == "__main__":

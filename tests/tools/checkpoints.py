@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 
-from support import Case, MLP, MLP_DATA, read_tensors
+from support import Case, MLP, MLP_DATA
 
 # Steps of a whole run, and of its part before the checkpoint.
 STEPS, BEFORE = 5, 2
@@ -27,8 +27,8 @@ class Checkpoints(Case):
 
     def result(self, name):
         """What a run has left: all weights, all states, each step's numbers."""
-        return (read_tensors(self.path(name + ".w")),
-                read_tensors(self.path(name + ".s")), self.log(name + ".log"))
+        return (self.tensors(name + ".w"),
+                self.tensors(name + ".s"), self.log(name + ".log"))
 
     def leave(self, name):
         return ["--save-weights", name + ".w", "--dump-states", name + ".s",

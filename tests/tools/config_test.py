@@ -54,15 +54,13 @@ class Applied(ConfigCase):
         self.assertNotIn("--total-steps", explained)
         train = ["train", MLP, "--data", MLP_DATA, "--config", "ds.json"]
         self.succeeds(*train, "--steps", "6", "--log", "log.jsonl")
-        with open(self.path("log.jsonl")) as file:
-            rates = [json.loads(line)["lr"] for line in file]
+        rates = [record["lr"] for record in self.records("log.jsonl")]
         # DeepSpeed asks its schedule for the rate of the step to come.
         self.assertEqual(rates, [0, 0, 5e-4, 1e-3, 7.5e-4, 5e-4])
         # The data say how long an epoch is: 8 x 12 samples.
         def rates_of(*options):
             self.succeeds(*train, *options, "--log", "log.jsonl")
-            with open(self.path("log.jsonl")) as file:
-                return [json.loads(line)["lr"] for line in file]
+            return [record["lr"] for record in self.records("log.jsonl")]
         epochs = rates_of("--epochs", "2")
         self.assertEqual(epochs, rates_of("--steps", str(len(epochs))))
         self.assertLess(epochs[-1], 2e-4)
@@ -93,37 +91,6 @@ class Applied(ConfigCase):
         self.assertIn("0.5", self.succeeds("inspect", "a", "--steps").stdout
                       + json.dumps(self.inspect("a")))
 
-    def test_the_command_line_wins_over_what_a_file_makes_of_several_keys(self):
-        plain = {"train_micro_batch_size_per_gpu": 8, "gradient_clipping": 0,
-                 "optimizer": {"type": "AdamW", "params": {"lr": 1e-3}}}
-        options = ["--micro-batch", "8", "--weight-decay", "0"]
-        self.write({**plain, "fp16": {
-            "enabled": True, "loss_scale": 0, "loss_scale_window": 1000,
-            "initial_scale_power": 16, "hysteresis": 2, "min_loss_scale": 1}})
-        fixed = ["--loss-scale", "128"]
-        self.assertEqual(
-            self.compiles_to("a", "--config", "ds.json", *fixed)[0],
-            self.compiles_to("b", "--precision", "fp16", *fixed, *options)[0])
-        self.write({**plain, "zero_optimization": {
-            "stage": 3, "offload_param": {"device": "cpu"}}})
-        host = ["--offload-optimizer", "cpu"]
-        self.assertEqual(
-            self.compiles_to("a", "--config", "ds.json", *host)[0],
-            self.compiles_to("b", "--zero", "3", *host, "--offload-param",
-                             "cpu", *options)[0])
-        self.write({**plain, "aio": {"queue_depth": 4}, "zero_optimization": {
-            "stage": 1, "offload_optimizer": {"device": "cpu",
-                                              "nvme_path": "/disk"}}})
-        told = self.succeeds("explain", "ds.json", "--offload-optimizer",
-                             "nvme").stdout
-        self.assertRegex(told, r'nvme_path = "/disk" +--nvme-path /disk')
-        self.assertRegex(told, r"queue_depth = 4 +--nvme-queue-depth 4")
-        del plain["gradient_clipping"]
-        self.write(plain)
-        said = self.compiles_to("a", "--config", "ds.json", "--clip-norm",
-                                "2")[1]
-        self.assertNotIn("clip", said)
-
     def test_offload_auto_wins_over_the_files_places(self):
         self.write({"train_micro_batch_size_per_gpu": 8, "gradient_clipping": 0,
                     "zero_optimization": {"stage": 3, "offload_optimizer":
@@ -136,34 +103,6 @@ class Applied(ConfigCase):
         self.assertEqual(plan, self.compiles_to(
             "b", "--micro-batch", "8", "--zero", "3")[0])
         self.assertNotEqual(plan, self.compiles_to("c", *options)[0])
-
-    def test_an_optimizer_of_the_command_line_replaces_the_files(self):
-        self.write(GOOD)
-        options = [AS_OPTIONS[i] for i in range(len(AS_OPTIONS))
-                   if AS_OPTIONS[i - i % 2] not in
-                   ("--optimizer", "--betas", "--eps", "--weight-decay")]
-        plan, said = self.compiles_to("a", "--config", "ds.json",
-                                      "--optimizer", "sgd")
-        self.assertEqual(plan, self.compiles_to("b", "--optimizer", "sgd",
-                                                *options)[0])
-        self.assertIn("'optimizer.type' (ds.json, line 6) has no effect: "
-                      "--optimizer sgd was given", said)
-        told = self.succeeds("explain", "ds.json", "--optimizer", "sgd").stdout
-        self.assertRegex(told, r"betas = .*  --optimizer sgd was given")
-
-    def test_a_cycle_of_betas(self):
-        self.write({"train_micro_batch_size_per_gpu": 8, "gradient_clipping": 0,
-                    "optimizer": {"type": "AdamW", "params": {"lr": 1e-3}},
-                    "scheduler": {"type": "OneCycle", "params": {
-                        "cycle_min_lr": 1e-4, "cycle_max_lr": 1e-3,
-                        "cycle_first_step_size": 10}}})
-        self.assertEqual(
-            self.compiles_to("a", "--config", "ds.json")[0],
-            self.compiles_to("b", "--micro-batch", "8", "--weight-decay", "0",
-                             "--schedule", "one-cycle", "--cycle-up", "10",
-                             "--cycle-min-lr", "1e-4", "--lr", "1e-3",
-                             "--betas", "0.9,0.99", "--cycle-min-momentum",
-                             "0.8", "--cycle-max-momentum", "0.9")[0])
 
     def test_activation_checkpointing(self):
         self.write({"train_micro_batch_size_per_gpu": 8, "gradient_clipping": 0,
@@ -224,8 +163,7 @@ class Applied(ConfigCase):
                       f"explain FILE {MLP}' says", said.stderr)
         self.refused("explain", "none.onnx", "--zero", "3",
                      parts=["none.onnx"])
-        with open(self.path("fixed.onnx"), "wb") as file:
-            file.write(linear(dims=(4, 4)))
+        self.put("fixed.onnx", linear(dims=(4, 4)))
         said = self.succeeds("explain", "fixed.onnx", "--ranks", "2")
         self.assertEqual(json.loads(said.stdout)["train_batch_size"], 8)
         self.assertIn("note: fixed.onnx is for micro-batches of 4", said.stderr)

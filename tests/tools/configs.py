@@ -25,14 +25,9 @@ AS_OPTIONS = ["--ranks", "2", "--micro-batch", "8", "--accumulate", "2",
 class ConfigCase(Case):
 
     def write(self, content, name="ds.json"):
-        with open(self.path(name), "w") as file:
-            file.write(content if isinstance(content, str)
+        self.put(name, content if isinstance(content, str)
                        else json.dumps(content, indent=2))
         return name
-
-    def bytes_of(self, name):
-        with open(self.path(name), "rb") as file:
-            return file.read()
 
     def compiles_to(self, name, *options):
         result = self.succeeds("compile", MLP, "-o", name, *options)

@@ -7,7 +7,7 @@ import re
 import shutil
 
 from emulator import emulated
-from support import Case, MLP, MLP_DATA, MODELS, main, read_tensors
+from support import Case, MLP, MLP_DATA, MODELS, main
 
 LIBRARY = ["train", MLP, "--data", MLP_DATA, "--micro-batch", "8", "--steps",
            "2"]
@@ -41,8 +41,7 @@ class Cuda(Case):
                 self.succeeds(*TRAIN, *options, "--save-weights", "host")
                 self.trained(*options, "--graph", graph, "--save-weights",
                              "cuda", seed=len(graph))
-                self.assertEqual(read_tensors(self.path("host")),
-                                 read_tensors(self.path("cuda")))
+                self.assertEqual(self.tensors("host"), self.tensors("cuda"))
 
     def test_the_hosts_checkpoints(self):
         """Written on either, a run goes on on the other."""
@@ -57,14 +56,12 @@ class Cuda(Case):
             self.succeeds(*part, *first, "--checkpoint", "c", **first_on)
             self.succeeds(*whole, *then, "--resume", "c", "--save-weights",
                           "v", **then_on)
-            self.assertEqual(read_tensors(self.path("v")),
-                             read_tensors(self.path("w")))
+            self.assertEqual(self.tensors("v"), self.tensors("w"))
             shutil.rmtree(self.path("c"))
 
     def test_the_hosts_evaluation(self):
         def losses():
-            with open(self.path("log")) as file:
-                return [json.loads(line)["eval_loss"] for line in file]
+            return [record["eval_loss"] for record in self.records()]
 
         evaluate = ["--eval-data", MLP_DATA, "--eval-every", "1", "--log",
                     "log"]
@@ -88,39 +85,16 @@ class Cuda(Case):
                                     "--algorithms", "algorithms",
                                     seed=len(graph))
             self.assertEqual(count, 3 * 5) # of two steps, and once before
-            self.assertEqual(read_tensors(self.path(graph)),
-                             read_tensors(self.path("off")))
-        with open(self.path("algorithms")) as file:
-            text = file.read()
+            self.assertEqual(self.tensors(graph), self.tensors("off"))
+        text = self.text("algorithms")
         self.assertRegex(text, r"library cuBLASLt \d+\.\d+\.\d+\n"
                                r"gpu sm_80 with 4 multiprocessors\n")
         self.assertEqual(text.count("\nproduct f32 1 x "), 5)
 
-    def test_16_bits(self):
-        """The host's bits, also where fp16 skips its first steps."""
-        for options in (["--precision", "bf16", "--master-precision", "bf16"],
-                        ["--precision", "bf16"],
-                        ["--precision", "fp16", "--initial-scale-power", "40",
-                         "--loss-scale-hysteresis", "1"]):
-            with self.subTest(options):
-                options += ["--save-weights", "w", "--log", "l.jsonl"]
-                found = []
-                for train in (self.succeeds, self.trained):
-                    train(*(TRAIN if train == self.succeeds else ()), *options)
-                    with open(self.path("l.jsonl")) as log:
-                        steps = [json.loads(line) for line in log]
-                    found.append((read_tensors(self.path("w")),
-                                  [(s["loss"], s.get("skipped"))
-                                   for s in steps]))
-                self.assertEqual(*found)
-                self.assertEqual(found[0][1][0][1],
-                                 True if "fp16" in options else None)
-
     def test_products_of_16_bits_by_cublaslt(self):
         for precision, name in ("bf16", "bf16"), ("fp16", "f16"):
             self.by_library("--precision", precision, "--algorithms", name)
-            with open(self.path(name)) as file:
-                text = file.read()
+            text = self.text(name)
             self.assertIn(f"\nproduct {name} 1 x ", text)
             self.assertNotIn("\nproduct f32 ", text)
 
@@ -133,10 +107,8 @@ class Cuda(Case):
             self.assertEqual(len(said), 3, result.stderr)
             self.assertRegex(said[1], r"^[1-9]\d+ convolutions by cuDNN$")
             self.assertNotIn("convolutions become", result.stderr)
-        self.assertEqual(read_tensors(self.path("off")),
-                         read_tensors(self.path("compute")))
-        with open(self.path("file")) as file:
-            text = file.read()
+        self.assertEqual(self.tensors("off"), self.tensors("compute"))
+        text = self.text("file")
         self.assertRegex(text, r"\nlibrary cuDNN \d+\.\d+\.\d+\n"
                                r"gpu sm_80 with 4 multiprocessors\n"
                                r"convolution forward f32 .*\n"
@@ -164,33 +136,10 @@ class Cuda(Case):
                       "generated", **emulated())
         self.assertNotIn("cu", target().replace("cuda", ""))
 
-    def test_algorithms_of_another_machine(self):
-        self.by_library("--algorithms", "algorithms")
-        with open(self.path("algorithms")) as file:
-            text = file.read().replace("sm_80 with 4", "sm_90 with 132")
-        with open(self.path("algorithms"), "w") as file:
-            file.write(text)
-        self.refused(*LIBRARY, *CUDA, "--algorithms", "algorithms", lines=0,
-                     parts=["--algorithms algorithms was written for",
-                            "on sm_90 with 132 multiprocessors; here is"],
-                     **emulated())
-
     def test_algorithms_without_a_library(self):
         self.refused(*TRAIN, *CUDA, "--algorithms", "algorithms", lines=0,
                      parts=["the plan has no product by cuBLASLt"],
                      **emulated())
-
-    def test_an_environment_that_changes_products(self):
-        with_tf32 = emulated()
-        with_tf32["env"]["NVIDIA_TF32_OVERRIDE"] = "1"
-        self.refused(*LIBRARY, *CUDA, lines=0,
-                     parts=["NVIDIA_TF32_OVERRIDE=1", "unset it"], **with_tf32)
-
-    def test_whole_programs_as_graphs(self):
-        self.succeeds(*TRAIN, "--save-weights", "host")
-        self.trained("--graph", "all", "--save-weights", "cuda")
-        self.assertEqual(read_tensors(self.path("host")),
-                         read_tensors(self.path("cuda")))
 
     def test_no_whole_programs_of_ranks_that_share_a_gpu(self):
         self.refused(*TRAIN, *CUDA, "--ranks", "2", "--graph", "all", lines=0,
@@ -210,8 +159,7 @@ class Cuda(Case):
         notes = self.trained("--trace", "trace.json")
         said = [note for note in notes if "not as graphs" in note]
         self.assertEqual(len(said), 1, notes)
-        with open(self.path("trace.json")) as file:
-            events = json.load(file)["traceEvents"]
+        events = self.json("trace.json")["traceEvents"]
         self.assertGreater(len([e for e in events if e["ph"] == "X"]), 10)
 
     def test_a_reduction_of_one_rank(self):
@@ -250,8 +198,7 @@ class Cuda(Case):
 
     def test_an_assembler_that_fails(self):
         """One of another name comes first in PATH, and refuses all."""
-        with open(self.path("ptxas"), "w") as file:
-            file.write("#!/bin/sh\necho 'no such thing as a GPU'; exit 3\n")
+        self.put("ptxas", "#!/bin/sh\necho 'no such thing as a GPU'; exit 3\n")
         os.chmod(self.path("ptxas"), 0o755)
         path = self.folder + ":" + os.environ["PATH"]
         text, _ = self.kernels("cuda:sm_80", env={**os.environ, "PATH": path})

@@ -9,12 +9,10 @@ class Damage(Case):
 
     def setUp(self):
         super().setUp()
-        with open(self.compile_mlp(), "rb") as file:
-            self.plan = file.read()
+        self.plan = self.bytes_of(self.compile_mlp())
 
     def write(self, content):
-        with open(self.path("damaged.zgplan"), "wb") as file:
-            file.write(content)
+        self.put("damaged.zgplan", content)
 
     def verify_refuses(self, content, parts, program=ZEROGRAPH_RUN):
         self.write(content)

@@ -30,12 +30,11 @@ class DataFormats(Case):
         super().setUp()
         self.arrays = read_tensors(MLP_DATA)
         self.succeeds("train", MLP, "--data", MLP_DATA, *TRAIN)
-        self.expected = read_tensors(self.path("w"))
+        self.expected = self.tensors("w")
 
     def write(self, name, content):
         os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
-        with open(self.path(name), "wb") as file:
-            file.write(content)
+        self.put(name, content)
 
     def write_npz(self, name, method=zipfile.ZIP_STORED):
         with zipfile.ZipFile(self.path(name), "w", method) as archive:
@@ -46,7 +45,7 @@ class DataFormats(Case):
 
     def trains(self, *data):
         self.succeeds("train", MLP, "--data", *data, *TRAIN)
-        self.assertEqual(read_tensors(self.path("w")), self.expected)
+        self.assertEqual(self.tensors("w"), self.expected)
 
     def test_npz(self):
         self.write_npz("d.npz")
@@ -77,8 +76,7 @@ class DataFormats(Case):
 
     def test_what_is_not_read(self):
         save = "numpy.savez('data.npz', INPUT=array, ...)"
-        with open(MLP, "rb") as file:
-            model = file.read()
+        model = self.bytes_of(MLP)
         for content, parts in (
                 (b"x,y\n1,2\n3,4\n" * 100, ["a text, as CSV", save]),
                 (b'{"x": [1, 2]}', ["a text, as CSV or JSON", save]),

@@ -7,11 +7,10 @@ import json
 import os
 import shutil
 import socket
-import struct
 import subprocess
 import unittest
 
-from support import Case, MLP, MLP_DATA, main, python_with, read_tensors
+from support import Case, MLP, MLP_DATA, main, python_with
 from torch_files import turned
 
 PYTHON, WHY = python_with("ZEROGRAPH_DEEPSPEED", "deepspeed", "torch")
@@ -21,10 +20,6 @@ BEFORE, STEPS, BATCH, LR = 3, 6, 16, 1e-3
 NAMES = {"fc1.weight": {"name": "first.weight", "transposed": True},
          "fc1.bias": "first.bias", "fc2.weight": "last.weight",
          "fc2.bias": "last.bias"}
-
-
-def numbers(tensor):
-    return struct.unpack(f"<{len(tensor[2]) // 4}f", tensor[2])
 
 
 def free_port():
@@ -61,8 +56,7 @@ class DeepSpeed(Case):
             self.addCleanup(running[-1].kill)
         for rank, one in enumerate(running):
             code = one.wait(timeout=600)
-            with open(self.path(f"said-{rank}")) as said:
-                text = said.read()
+            text = self.text(f"said-{rank}")
             self.assertEqual(code, 0, text)
             first = text if rank == 0 else first
         return first
@@ -85,9 +79,8 @@ class DeepSpeed(Case):
         """Weights, states and losses, by our names."""
         self.succeeds("train", "plan", "--data", MLP_DATA, "--save-weights",
                       "w", "--dump-states", "s", "--log", "log", *more)
-        with open(self.path("log")) as file:
-            losses = [json.loads(line)["loss"] for line in file]
-        return read_tensors(self.path("w")), read_tensors(self.path("s")), losses
+        losses = self.losses()
+        return self.tensors("w"), self.tensors("s"), losses
 
     def as_peer(self, weights, states, keys=("exp_avg", "exp_avg_sq")):
         """By the peer's names, in its layout."""
@@ -115,7 +108,7 @@ class DeepSpeed(Case):
             "stage": stage, "groups": groups, "load": "u", "dump": "loaded",
             "first": BEFORE, "steps": STEPS - BEFORE, "keys": keys,
             **settings})
-        self.assertEqual(read_tensors(self.path("loaded")),
+        self.assertEqual(self.tensors("loaded"),
                          self.as_peer(weights, states, keys))
         return result, losses[-(STEPS - BEFORE):]
 
@@ -188,7 +181,7 @@ class DeepSpeed(Case):
         weights, states, _ = self.train("--steps", str(BEFORE), "--resume",
                                         "c")
         self.assertEqual(self.as_peer(weights, states),
-                         read_tensors(self.path("trained")))
+                         self.tensors("trained"))
         *_, losses = self.train("--steps", str(STEPS), "--resume", "c")
         whole = self.peer(stage=stage, first=0, steps=STEPS)
         for ours, theirs in zip(losses[-(STEPS - BEFORE):],

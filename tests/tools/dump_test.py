@@ -23,8 +23,7 @@ class Dump(Case):
                              [f"{i:02}-{name}.mlir"
                               for i, name in enumerate(PHASES)])
             for name in names:
-                with open(os.path.join(folder, name)) as file:
-                    text = file.read()
+                text = self.text(os.path.join(folder, name))
                 whole = name.replace(".mlir", ".whole.mlir")
                 if whole in names:
                     # The head says that no parser takes this, and where it is
@@ -43,8 +42,7 @@ class Dump(Case):
 
         def phase(name):
             index = PHASES.index(name)
-            with open(self.path("ir", f"{index:02}-{name}.mlir")) as file:
-                return file.read()
+            return self.text("ir", f"{index:02}-{name}.mlir")
         self.assertNotIn(".gradient", phase("import"))
         self.assertIn(".gradient", phase("differentiate"))
         self.assertNotIn("zero.all_gather", phase("differentiate"))

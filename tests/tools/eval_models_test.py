@@ -9,16 +9,10 @@ from eval_test import Training
 from onnx_bytes import INT64, model, node, tensor, value_info
 from support import (GPT, GPT_DATA, MODELS, main, read_tensors, rows,
                      write_tensors)
+from tensors import values_of
 
 DROPOUT = os.path.join(MODELS, "gpt2-nano-dropout")
 IGNORED = -100
-
-
-def numbers(tensor):
-    """The values of a (dtype, shape, bytes)."""
-    dtype, _, data = tensor
-    code, size = {"F32": ("f", 4), "I64": ("q", 8)}[dtype]
-    return struct.unpack("<%d%s" % (len(data) // size, code), data)
 
 
 def parts(samples, micro_batch):
@@ -78,10 +72,10 @@ class Models(Training):
 
     def losses(self, name):
         """Of each sample, None where its label is ignored, in float64."""
-        weights = {n: numbers(a)
-                   for n, a in read_tensors(self.path("w")).items()}
-        arrays = read_tensors(self.path(name))
-        x, labels = numbers(arrays["x"]), numbers(arrays["labels"])
+        weights = {n: values_of(a)
+                   for n, a in self.tensors("w").items()}
+        arrays = self.tensors(name)
+        x, labels = values_of(arrays["x"]), values_of(arrays["labels"])
 
         def layer(row, w, b):
             columns = len(weights[b])
@@ -101,8 +95,7 @@ class Models(Training):
 
     def test_a_network_in_float64(self):
         """After steps that moved its weights and running statistics."""
-        with open(self.path("m.onnx"), "wb") as file:
-            file.write(self.network())
+        self.put("m.onnx", self.network())
         self.data("d", 24, 1)
         self.data("e", 14, 2)  # 3 micro-batches of 4, and 2 samples
         for steps in (1, 5):
@@ -155,20 +148,19 @@ class Models(Training):
 
     def test_statistics_that_nothing_keeps(self):
         """The graph makes them of two tensors, of which none is moved."""
-        with open(self.path("m.onnx"), "wb") as file:
-            file.write(model(
-                [node("made", "Add", ["mean", "x0"], ["mean1"]),
-                 node("norm", "BatchNormalization",
-                      ["x", "scale", "shift", "mean1", "var"],
-                      ["y", "mean_out", "var_out"], {"training_mode": 1}),
-                 node("weigh", "Mul", ["y", "w"], ["z"]),
-                 node("loss", "ReduceMean", ["z"], ["loss"],
-                      {"keepdims": 0})],
-                [tensor("scale", [2], [1.5, 0.5]),
-                 tensor("shift", [2], [1, 2]), tensor("mean", [2], [0, 0]),
-                 tensor("x0", [2], [1, 2]), tensor("var", [2], [1, 3]),
-                 tensor("w", [2], [3, 4])],
-                [value_info("x", ["n", 2])], [value_info("loss", [])]))
+        self.put("m.onnx", model(
+            [node("made", "Add", ["mean", "x0"], ["mean1"]),
+             node("norm", "BatchNormalization",
+                  ["x", "scale", "shift", "mean1", "var"],
+                  ["y", "mean_out", "var_out"], {"training_mode": 1}),
+             node("weigh", "Mul", ["y", "w"], ["z"]),
+             node("loss", "ReduceMean", ["z"], ["loss"],
+                  {"keepdims": 0})],
+            [tensor("scale", [2], [1.5, 0.5]),
+             tensor("shift", [2], [1, 2]), tensor("mean", [2], [0, 0]),
+             tensor("x0", [2], [1, 2]), tensor("var", [2], [1, 3]),
+             tensor("w", [2], [3, 4])],
+            [value_info("x", ["n", 2])], [value_info("loss", [])]))
         write_tensors(self.path("d"), {
             "x": ("F32", [4, 2], struct.pack("<8f", *range(8)))})
         train = ["train", "m.onnx", "--data", "d", "--micro-batch", "2"]

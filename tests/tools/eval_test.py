@@ -1,6 +1,5 @@
 """`--eval-data`: the loss of samples that are not trained on."""
 
-import json
 import os
 import struct
 
@@ -23,8 +22,7 @@ class Training(Case):
         result = self.succeeds("train", model, "--data", data, *compile,
                                "--log", "log", "--save-weights", "w",
                                *options)
-        with open(self.path("log")) as file:
-            return [json.loads(line) for line in file], result
+        return self.records(), result
 
 
 class Evaluate(Training):
@@ -62,8 +60,7 @@ class Evaluate(Training):
                     node("mean", "ReduceMean", ["s"], ["loss"],
                          {"keepdims": 0})]
         for nodes, said in ((together, True), (None, False)):
-            with open(self.path("m.onnx"), "wb") as file:
-                file.write(linear(nodes=nodes))
+            self.put("m.onnx", linear(nodes=nodes))
             result = self.succeeds("compile", "m.onnx", "-o", "p",
                                    "--micro-batch", "4", "--evaluate")
             (self.assertIn if said else self.assertNotIn)(
@@ -103,12 +100,12 @@ class Evaluate(Training):
                         ["--clip-norm", "0.1", "--recompute", "units"]):
             options = ["--lr", "0.1", "--steps", "3", *options]
             plain, _ = self.train(*options)
-            weights = read_tensors(self.path("w"))
+            weights = self.tensors("w")
             records, _ = self.train(*options, *eval)
             self.assertEqual(
                 [(r["loss"], r["grad_norm"]) for r in records],
                 [(r["loss"], r["grad_norm"]) for r in plain], options)
-            self.assertEqual(read_tensors(self.path("w")), weights, options)
+            self.assertEqual(self.tensors("w"), weights, options)
             self.assertEqual(sum("eval_loss" in r for r in records), 3)
 
     def test_ranks_and_stages_give_the_same_bits(self):
@@ -218,9 +215,8 @@ class Plans(Training):
                                  compile=["--micro-batch", "8"])
         self.succeeds("train", plan, *data, "--eval-data", "e", "--log",
                       "log", "--steps", "1", program=ZEROGRAPH_RUN)
-        with open(self.path("log")) as file:
-            self.assertEqual(json.loads(file.readline())["eval_loss"],
-                             expected[0]["eval_loss"])
+        self.assertEqual(self.records()[0]["eval_loss"],
+                         expected[0]["eval_loss"])
 
     def test_wrong_data(self):
         plan = self.compile_mlp("q", "--evaluate")

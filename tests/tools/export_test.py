@@ -10,6 +10,7 @@ import struct
 from onnx_bytes import DOUBLE, FLOAT16, linear, tensor
 from support import (Case, GPT, GPT_DATA, MLP, MLP_DATA, MODELS, limit_file_size,
                      main, read_tensors, rows, write_tensors)
+from tensors import values_of
 
 RESNET = os.path.join(MODELS, "resnet-mini")
 RESNET_DATA = os.path.join(RESNET, "batches.safetensors")
@@ -17,15 +18,7 @@ SDPA = os.path.join(MODELS, "gpt2-nano", "model_sdpa.onnx")
 STEPS = 2
 
 
-def floats(tensor):
-    return struct.unpack("<%df" % (len(tensor[2]) // 4), tensor[2])
-
-
 class Export(Case):
-
-    def losses(self):
-        with open(self.path("log")) as file:
-            return [json.loads(line)["loss"] for line in file]
 
     def train(self, model, data, *options, lr="0.1"):
         self.succeeds("train", model, "--data", data, "--optimizer", "sgd",
@@ -38,7 +31,7 @@ class Export(Case):
         the exported file: the same losses and weights, bit for bit."""
         size = ["--micro-batch", str(batch), "--steps"]
         whole = self.train(model, data, *size, str(2 * STEPS))
-        wanted = read_tensors(self.path("w"))
+        wanted = self.tensors("w")
         begun = self.train(model, data, *size, str(STEPS))
         self.assertEqual(begun, whole[:STEPS])
         self.succeeds("export", "w", model, "-o", "out.onnx")
@@ -47,11 +40,11 @@ class Export(Case):
             for name, array in read_tensors(data).items()})
         self.assertEqual(self.train("out.onnx", "rest", *size, str(STEPS)),
                          whole[STEPS:])
-        self.assertEqual(read_tensors(self.path("w")), wanted)
+        self.assertEqual(self.tensors("w"), wanted)
         # The first loss is what `run` gives, too.
         self.succeeds("run", "out.onnx", "--data", "rest", "--micro-batch",
                       str(batch), "-o", "outputs")
-        loss = floats(read_tensors(self.path("outputs"))["loss"])
+        loss = values_of(self.tensors("outputs")["loss"])
         self.assertEqual(loss[0], whole[STEPS])
 
     def test_training_goes_on(self):
@@ -89,12 +82,10 @@ class Export(Case):
     def test_external_data_of_the_model_stays(self):
         for file in ("model_sdpa.onnx", "model_sdpa.onnx.data"):
             shutil.copy(os.path.join(MODELS, "gpt2-nano", file), self.folder)
-        with open(self.path("model_sdpa.onnx.data"), "rb") as file:
-            before = file.read()
+        before = self.bytes_of("model_sdpa.onnx.data")
         self.train("model_sdpa.onnx", GPT_DATA, "--micro-batch", "2")
         self.succeeds("export", "w", "model_sdpa.onnx", "-o", "trained.onnx")
-        with open(self.path("model_sdpa.onnx.data"), "rb") as file:
-            self.assertTrue(file.read() == before)
+        self.assertTrue(self.bytes_of("model_sdpa.onnx.data") == before)
         self.assertEqual(os.path.getsize(self.path("trained.onnx.data")),
                          len(before))
 
@@ -120,8 +111,7 @@ class Export(Case):
                           "-o", "named.onnx")
             files = []
             for name in ("saved.onnx", "newest.onnx", "named.onnx"):
-                with open(self.path(name), "rb") as file:
-                    files.append(file.read())
+                files.append(self.bytes_of(name))
             self.assertTrue(files[0] == files[1] == files[2])
         os.mkdir(self.path("none"))
         self.refused("export", "none", GPT, "-o", "out.onnx",
@@ -132,29 +122,25 @@ class Export(Case):
                      parts=["has adapters beside its weights"])
 
     def test_halves_are_rounded(self):
-        with open(self.path("half.onnx"), "wb") as file:
-            file.write(linear(tensor("w", [4], [1, 2, 3, 4], FLOAT16)))
+        self.put("half.onnx", linear(tensor("w", [4], [1, 2, 3, 4], FLOAT16)))
         write_tensors(self.path("w"), {
             "w": ("F32", [4], struct.pack("<4f", 1.0004883, 1e9, -0.1, 0))})
         result = self.succeeds("export", "w", "half.onnx", "-o", "out.onnx")
         self.assertIn("note: rounded to the 16 bits that the model has them "
                       "in: 'w'\n", result.stderr)
-        with open(self.path("out.onnx"), "rb") as file:
-            # To even, to infinity, to nearest.
-            self.assertIn(struct.pack("<4e", 1, math.inf, -0.1, 0),
-                          file.read())
+        self.assertIn(struct.pack("<4e", 1, math.inf, -0.1, 0),
+                      self.bytes_of("out.onnx"))
 
     def test_other_weights_are_refused(self):
         self.train(MLP, MLP_DATA, "--micro-batch", "2")
-        weights = read_tensors(self.path("w"))
+        weights = self.tensors("w")
         name = next(iter(weights))
         dtype, shape, data = weights[name]
         weights[name] = (dtype, [len(data) // 4], data)
         weights["head.weight"] = weights["head.bias"] = ("F32", [1], bytes(4))
         write_tensors(self.path("other"), weights)
-        with open(self.path("double.onnx"), "wb") as file:
-            file.write(linear(tensor("w", [4], [1, 2, 3, 4], DOUBLE),
-                              dtype=DOUBLE))
+        self.put("double.onnx", linear(tensor("w", [4], [1, 2, 3, 4], DOUBLE),
+                                       dtype=DOUBLE))
         write_tensors(self.path("single"), {"w": ("F32", [4], bytes(16))})
         before = sorted(os.listdir(self.folder))
         self.refused("export", "other", MLP, "-o", "out.onnx", lines=4,
@@ -221,18 +207,18 @@ class Inference(Case):
             wanted = json.loads(file.readlines()[-1])["eval_loss"]
         said = self.succeeds("export", "w", model, "-o", "out.onnx",
                              "--inference").stderr
-        arrays = read_tensors(self.path("eval"))
+        arrays = self.tensors("eval")
         labels = arrays.pop("labels")
         write_tensors(self.path("inputs"), arrays)
         self.succeeds("run", "out.onnx", "--data", "inputs", "--micro-batch",
                       "8", "-o", "outputs")
-        (name, scores), = read_tensors(self.path("outputs")).items()
+        (name, scores), = self.tensors("outputs").items()
         self.assertIn(f"the outputs are {name}", said)
         self.assertIn("no longer inputs: 'labels'", said)
         self.assertEqual(scores[1][0], count)
         self.assertEqual(scores[1][-1], classes)
-        values = floats(scores)
-        goals = list(struct.unpack("<%dq" % (len(labels[2]) // 8), labels[2]))
+        values = values_of(scores)
+        goals = list(values_of(labels))
         if len(scores[1]) == 3:  # these models shift the labels themselves
             seq = scores[1][1]
             goals = [goal for at in range(0, len(goals), seq)
@@ -289,8 +275,8 @@ class Inference(Case):
         self.succeeds("run", "out.onnx", "--data", MLP_DATA, "-o", "renamed")
         self.succeeds(*export, "relu")
         self.succeeds("run", "out.onnx", "--data", MLP_DATA, "-o", "plain")
-        self.assertEqual(read_tensors(self.path("renamed"))["scores"],
-                         read_tensors(self.path("plain"))["relu"])
+        self.assertEqual(self.tensors("renamed")["scores"],
+                         self.tensors("plain")["relu"])
         for name in ("", "x", "logits", "fc1.weight"):
             self.refused(*export, "relu=" + name,
                          parts=["a name that no value of the model has"])

@@ -6,7 +6,7 @@ import random
 import struct
 
 from onnx_bytes import FLOAT, INT64, model, node, pack, tensor, value_info
-from support import Case, main, read_tensors, write_tensors
+from support import Case, main, write_tensors
 
 SAMPLES, INPUTS, CLASSES = 64, 16, 8
 
@@ -52,7 +52,7 @@ class HalfHead(Case):
                       str(SAMPLES), "--precision", precision, "--lr", "0",
                       "--dump-gradients", "g")
         return struct.unpack(f"<{CLASSES}f",
-                             read_tensors(self.path("g"))["bias"][2])
+                             self.tensors("g")["bias"][2])
 
     def expected(self, digits):
         """The same in float64, of logits rounded to so many bits."""

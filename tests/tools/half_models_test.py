@@ -1,7 +1,6 @@
 """Models that were exported in bfloat16 or float16: they train as the same
 models in float32 do with that precision, from the values that the file has."""
 
-import json
 import math
 import os
 import random
@@ -10,7 +9,7 @@ import struct
 from emulator import emulated
 from onnx_bytes import (BFLOAT16, FLOAT, FLOAT16, INT64, model, node, pack,
                         tensor, value_info)
-from support import Case, main, read_tensors, write_tensors
+from support import Case, main, write_tensors
 
 TYPES = {"bf16": (BFLOAT16, "BF16"), "fp16": (FLOAT16, "F16")}
 SAMPLES = 32
@@ -73,9 +72,8 @@ class HalfModels(Case):
             "4", "--lr", rate, "--steps", "3", "--save-weights", out,
             "--log", out + ".log", *options,
             **environment)
-        with open(self.path(out + ".log")) as file:
-            losses = [json.loads(line)["loss"] for line in file]
-        return read_tensors(self.path(out)), losses, result.stderr
+        losses = self.losses(out + ".log")
+        return self.tensors(out), losses, result.stderr
 
     def test_they_train_as_models_of_float32_do(self):
         self.write("wide", FLOAT)
@@ -114,24 +112,23 @@ class HalfModels(Case):
                     "--load-weights", "w", "-o", "out").stderr
                 self.assertIn("w: rounded to the 16 bits that the model has: "
                               "fc1.weight", said)
-                self.assertEqual(read_tensors(self.path("out"))["logits"][0],
+                self.assertEqual(self.tensors("out")["logits"][0],
                                  written)
 
     def test_a_convolution_of_an_old_operator_set_runs(self):
         """Set 18, of onnx_bytes, has it of float16; exporters write bfloat16
         all the same."""
         for dtype, written in TYPES.values():
-            with open(self.path("conv.onnx"), "wb") as file:
-                file.write(model(
-                    [node("conv", "Conv", ["x", "w"], ["y"])],
-                    [tensor("w", [1, 1, 2, 2], [1, 2, 3, 4], dtype)],
-                    [value_info("x", ["n", 1, 2, 2], dtype)],
-                    [value_info("y", ["n", 1, 1, 1], dtype)]))
+            self.put("conv.onnx", model(
+                [node("conv", "Conv", ["x", "w"], ["y"])],
+                [tensor("w", [1, 1, 2, 2], [1, 2, 3, 4], dtype)],
+                [value_info("x", ["n", 1, 2, 2], dtype)],
+                [value_info("y", ["n", 1, 1, 1], dtype)]))
             write_tensors(self.path("x"), {
                 "x": (written, [2, 1, 2, 2], pack([1, 1, 1, 1, 0, 0, 0, 2],
                                                   dtype))})
             self.succeeds("run", "conv.onnx", "--data", "x", "-o", "y")
-            self.assertEqual(read_tensors(self.path("y"))["y"],
+            self.assertEqual(self.tensors("y")["y"],
                              (written, [2, 1, 1, 1], pack([10, 8], dtype)))
 
     def test_options_of_a_precision_need_it_given(self):

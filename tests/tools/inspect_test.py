@@ -235,8 +235,7 @@ class Refused(Case):
         self.gone(*COMPILE, "--zeor", "3", codes=(2,), parts=["--zero?"])
 
     def test_only_a_plan_goes(self):
-        with open(self.path("x.zgplan"), "w") as file:
-            file.write("not a plan")
+        self.put("x.zgplan", "not a plan")
         self.refused(*COMPILE, "--memory", "1KiB", lines=0)
         self.assertIn("x.zgplan", os.listdir(self.folder))
         # Nor does what was given as the model.

@@ -5,7 +5,7 @@ import re
 import shutil
 import subprocess
 
-from support import BIN, Case, MLP, MLP_DATA, ZEROGRAPH, main, read_tensors
+from support import BIN, Case, MLP, MLP_DATA, ZEROGRAPH, main
 
 
 class Installed(Case):
@@ -28,8 +28,7 @@ class Installed(Case):
     def test_it_works_elsewhere_without_an_environment(self):
         self.train("built", None, ZEROGRAPH)
         self.train("moved", {}, self.program("zerograph"))
-        self.assertEqual(read_tensors(self.path("built")),
-                         read_tensors(self.path("moved")))
+        self.assertEqual(self.tensors("built"), self.tensors("moved"))
         for name in ("zerograph-run", "zerograph-opt"):
             self.succeeds("--help", program=self.program(name), env={})
         for path in (["LICENSE"], ["docs", "install.md"]):

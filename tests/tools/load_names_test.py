@@ -7,8 +7,7 @@ asks PyTorch.
 import json
 import os
 
-from support import (Case, GPT, GPT_DATA, MLP, MLP_DATA, main, read_tensors,
-                     write_tensors)
+from support import Case, GPT, GPT_DATA, MLP, MLP_DATA, main, write_tensors
 from torch_files import turned
 
 MAP = {"fc1.weight": {"name": "net.0.weight", "transposed": True},
@@ -25,8 +24,7 @@ class LoadNames(Case):
         self.train = ["train", MLP, "--data", MLP_DATA, "--micro-batch", "8"]
 
     def map(self, map, name="names.json"):
-        with open(self.path(name), "w") as file:
-            file.write(map if isinstance(map, str) else json.dumps(map))
+        self.put(name, map if isinstance(map, str) else json.dumps(map))
 
     def theirs(self, tensors, map):
         """The same weights, as a state_dict of that map has them."""
@@ -41,13 +39,13 @@ class LoadNames(Case):
     def trained(self, *arguments):
         self.succeeds(*arguments, "--save-weights", "after", "--dump-states",
                       "states")
-        return (read_tensors(self.path("after")),
-                read_tensors(self.path("states")))
+        return (self.tensors("after"),
+                self.tensors("states"))
 
     def weights(self):
         """Others than the model's own, in two files and a map."""
         self.succeeds(*self.train, "--lr", "0.1", "--save-weights", "own")
-        own = read_tensors(self.path("own"))
+        own = self.tensors("own")
         write_tensors(self.path("theirs"), self.theirs(own, MAP))
         self.map(MAP)
         return own
@@ -67,7 +65,7 @@ class LoadNames(Case):
 
     def test_a_name_that_is_misspelt(self):
         self.succeeds(*self.train, "--steps", "1", "--save-weights", "own")
-        tensors = read_tensors(self.path("own"))
+        tensors = self.tensors("own")
         tensors["fc1.bais"] = tensors.pop("fc1.bias")
         write_tensors(self.path("theirs"), tensors)
         self.assertIn(
@@ -79,17 +77,17 @@ class LoadNames(Case):
         self.weights()
         run = ["run", MLP, "--data", MLP_DATA, "-o", "out"]
         self.succeeds(*run)
-        before = read_tensors(self.path("out"))
+        before = self.tensors("out")
         self.succeeds(*run, "--load-weights", "own")
-        wanted = read_tensors(self.path("out"))
+        wanted = self.tensors("out")
         self.assertNotEqual(wanted, before)
         self.succeeds(*run, "--load-weights", "theirs", "--names", "names.json")
-        self.assertEqual(read_tensors(self.path("out")), wanted)
+        self.assertEqual(self.tensors("out"), wanted)
 
     def test_export(self):
         """The same file; what a state_dict has more is left out."""
         own = self.weights()
-        theirs = read_tensors(self.path("theirs"))
+        theirs = self.tensors("theirs")
         theirs["tied.weight"] = own["fc1.weight"]
         write_tensors(self.path("theirs"), theirs)
         self.succeeds("export", "own", MLP, "-o", "own.onnx")
@@ -124,7 +122,7 @@ class LoadNames(Case):
         train = ["train", GPT, "--data", GPT_DATA, "--micro-batch", "2"]
         self.succeeds(*train, "--checkpoint", "c", "--save-weights", "own")
         names = {}
-        for name, (_, shape, _) in read_tensors(self.path("own")).items():
+        for name, (_, shape, _) in self.tensors("own").items():
             names[name] = "model." + name
             if len(shape) == 2:
                 names[name] = {"name": "model." + name, "transposed": True}

@@ -1,22 +1,16 @@
 """--loss-mean tokens: a step's loss and gradients are those of PyTorch for all
 its samples as one batch, however they are cut."""
 
-import json
 import os
-import struct
 
 from onnx_bytes import DOUBLE, INT64, model, node, tensor, value_info
-from support import Case, MLP, MODELS, main, read_tensors, write_tensors
+from support import Case, MLP, MODELS, main, write_tensors
+from tensors import flat, tensor_of, values_of
 
 FOLDER = os.path.join(MODELS, "added_loss")
 # Ranks, stage, accumulation, bucket: eight samples, two a micro-batch.
 LAYOUTS = [(2, 0, 2, 1 << 20), (2, 1, 2, 1 << 20), (2, 2, 2, 300),
            (2, 3, 2, 300), (1, 0, 4, 1 << 20), (4, 3, 1, 1 << 20)]
-
-
-def flat(values):
-    return ([each for value in values for each in flat(value)]
-            if isinstance(values, list) else [values])
 
 
 class LossMean(Case):
@@ -34,10 +28,8 @@ class LossMean(Case):
                                        DOUBLE)]))
         x, labels = case["x"], case["labels"]
         write_tensors(self.path("data.safetensors"), {
-            "x": ("F64", [len(x), len(x[0])],
-                  struct.pack("<%dd" % len(flat(x)), *flat(x))),
-            "labels": ("I64", [len(labels)],
-                       struct.pack("<%dq" % len(labels), *labels))})
+            "x": tensor_of("F64", [len(x), len(x[0])], flat(x)),
+            "labels": tensor_of("I64", [len(labels)], labels)})
 
     def train(self, layout, *options, micro_batch="2"):
         """Losses; the first gradient of w."""
@@ -49,14 +41,11 @@ class LossMean(Case):
             str(bucket), "--optimizer", "sgd", "--log", "log.jsonl",
             "--dump-gradients", "gradients.safetensors", "--clip-norm", "1e9",
             *options)
-        with open(self.path("log.jsonl")) as log:
-            record = json.loads(log.readline())
-        _, _, data = read_tensors(self.path("gradients.safetensors"))["w"]
-        return record, struct.unpack("<%dd" % (len(data) // 8), data)
+        record = self.records("log.jsonl")[0]
+        return record, values_of(self.tensors("gradients.safetensors")["w"])
 
     def cases(self):
-        with open(os.path.join(FOLDER, "tokens.json")) as file:
-            cases = json.load(file)
+        cases = self.json(os.path.join(FOLDER, "tokens.json"))
         self.assertGreaterEqual(len(cases), 3)
         return cases
 
@@ -101,9 +90,8 @@ class LossMean(Case):
                                       "--loss-mean", "tokens", "--save-weights",
                                       "weights.safetensors")
         self.assertIsNone(record["loss"])
-        weights = read_tensors(self.path("weights.safetensors"))["w"][2]
-        self.assertEqual(struct.unpack("<%dd" % (len(weights) // 8), weights),
-                         tuple(flat(case["w"])))
+        weights = self.tensors("weights.safetensors")["w"]
+        self.assertEqual(values_of(weights), tuple(flat(case["w"])))
 
     def test_an_evaluation_is_one_mean_too(self):
         """Also of samples that fill no micro-batch, none of which counts."""
@@ -140,9 +128,8 @@ class LossMean(Case):
                 "--micro-batch", "4", "--steps", "6", "--log", "log.jsonl",
                 "--loss-mean", "tokens", "--save-weights",
                 "weights.safetensors")
-            with open(self.path("log.jsonl")) as log:
-                losses = [json.loads(line)["loss"] for line in log]
-            got = losses, read_tensors(self.path("weights.safetensors"))
+            losses = self.losses("log.jsonl")
+            got = losses, self.tensors("weights.safetensors")
             first = first or got
             self.assertEqual(got, first, (ranks, stage))
         result = self.succeeds("compile", MLP, "-o", "x.zgplan",

@@ -3,9 +3,9 @@ and gradients are those of PyTorch's own functions in float64."""
 
 import json
 import os
-import struct
 
-from support import Case, MODELS, main, read_tensors, write_tensors
+from support import Case, MODELS, main, write_tensors
+from tensors import flat, tensor_of, values_of
 
 FOLDER = os.path.join(MODELS, "losses")
 with open(os.path.join(FOLDER, "reference.json")) as file:
@@ -13,17 +13,6 @@ with open(os.path.join(FOLDER, "reference.json")) as file:
 
 # These operators ONNX has itself; nothing is unstable in the files.
 WHOLE = {"log_softmax", "logsumexp", "softplus", "softplus_beta"}
-
-
-def flat(values):
-    return ([each for value in values for each in flat(value)]
-            if isinstance(values, list) else [values])
-
-
-def floats(tensor):
-    dtype, _, data = tensor
-    assert dtype == "F32", dtype
-    return list(struct.unpack("<%df" % (len(data) // 4), data))
 
 
 class Losses(Case):
@@ -34,8 +23,7 @@ class Losses(Case):
         t = REFERENCE[name]["t"]
         numbers = flat(t)
         write_tensors(self.path("data.safetensors"), {
-            "t": ("F32", [len(t), len(t[0])],
-                  struct.pack("<%df" % len(numbers), *numbers))})
+            "t": tensor_of("F32", [len(t), len(t[0])], numbers)})
         trained = self.succeeds(
             "train", model, "--data", "data.safetensors", "--steps", "1",
             "--optimizer", "sgd", "--lr", "0", "--dump-gradients",
@@ -44,9 +32,9 @@ class Losses(Case):
         # the outputs itself.
         self.succeeds("run", model, "--data", "data.safetensors", "-o",
                       "out.safetensors", "--load-weights", "z.safetensors")
-        each = read_tensors(self.path("out.safetensors"))["each"]
-        gradient = read_tensors(self.path("gradients.safetensors"))["z"]
-        return floats(each), floats(gradient), trained.stderr
+        each = self.tensors("out.safetensors")["each"]
+        gradient = self.tensors("gradients.safetensors")["z"]
+        return values_of(each), values_of(gradient), trained.stderr
 
     def compare(self, what, got, wanted, row_error):
         self.assertEqual(len(got), len(wanted), what)

@@ -28,8 +28,7 @@ class MemoryLimit(Case):
             """Notes, bytes of the plan, and of its device."""
             notes = self.succeeds(*shards, *options).stderr
             needed = self.inspect("x.zgplan")["memory"]["arenas"][0]["bytes"]
-            with open(self.path("x.zgplan"), "rb") as file:
-                return notes, file.read(), needed
+            return notes, self.bytes_of("x.zgplan"), needed
 
         def within(limit):
             return ("--offload", "auto", "--memory", f"device={limit}")

@@ -1,12 +1,10 @@
 """What tests of ranks as processes share, whoever launches them."""
 
-import json
 import os
 import subprocess
 import time
 
-from support import (Case, GPT, GPT_DATA, MLP, MLP_DATA, ZEROGRAPH,
-                     read_tensors)
+from support import Case, GPT, GPT_DATA, MLP, MLP_DATA, ZEROGRAPH
 
 FULL = bool(os.environ.get("ZEROGRAPH_FULL"))
 MPIRUN = os.environ.get("MPIEXEC", "mpirun")
@@ -78,30 +76,13 @@ class Mpi(Case):
             try:
                 with open(f"/proc/{name}/environ", "rb") as file:
                     text = file.read().decode(errors="replace").split("\0")
-                with open(f"/proc/{name}/comm") as file:
-                    program = file.read().strip()
+                program = self.text(f"/proc/{name}/comm").strip()
             except OSError:  # it has ended
                 continue
             if self.mark in text and program == "zerograph":
                 rank = next(x for x in text if x.startswith(self.RANK + "="))
                 found[int(rank.split("=")[1])] = int(name)
         return found
-
-    def check_plan(self, launch, *options):
-        """A plan for two ranks gives what it gives to threads."""
-        plan = self.compile_mlp()
-        result = launch("train", plan, "--data", MLP_DATA, "--steps", "3",
-                        "--save-weights", "w", *options)
-        self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertEqual(result.stderr, "")
-        self.succeeds("train", plan, "--data", MLP_DATA, "--steps", "3",
-                      "--save-weights", "v")
-        self.assertEqual(read_tensors(self.path("v")),
-                         read_tensors(self.path("w")))
-
-    def losses(self, name):
-        with open(self.path(name)) as file:
-            return [json.loads(line)["loss"] for line in file]
 
     def start(self, ranks, *arguments):
         """A run without end, and the processes of its ranks."""
@@ -126,5 +107,4 @@ class Mpi(Case):
     def steps_logged(self):
         if not os.path.exists(self.path("log")):
             return 0
-        with open(self.path("log")) as file:
-            return file.read().count("\n")
+        return self.text("log").count("\n")

@@ -10,7 +10,7 @@ import time
 import unittest
 
 from mpi import ENVIRONMENT, FULL, GPT_RUN, MPIRUN, SOME_RANK, Mpi, says
-from support import ZEROGRAPH, main, read_tensors
+from support import ZEROGRAPH, main
 
 NETWORK = "10.231.7"
 HOSTS = {name: f"zg{os.getpid()}{name}" for name in "ab"}
@@ -76,8 +76,7 @@ class Hosts(Mpi):
         super().setUp()
         ip("-n", HOSTS["a"], "link", "set", "cable", "up", check=True)
         agent = self.path("agent")
-        with open(agent, "w") as file:
-            file.write(AGENT.format(host=HOSTS["b"]))
+        self.put(agent, AGENT.format(host=HOSTS["b"]))
         os.chmod(agent, os.stat(agent).st_mode | stat.S_IXUSR)
         network = NETWORK + ".0/24"
         # Two ranks on this host, the last on the other one.
@@ -97,15 +96,13 @@ class Hosts(Mpi):
                                       "hosts", program=self.command[0],
                                       env=ENVIRONMENT)
             self.assertEqual(result.returncode, 0, result.stderr)
-            gradients = read_tensors(self.path("g"))
+            gradients = self.tensors("g")
             self.succeeds(*options, "threads", "--ranks", "3")
-            self.assertEqual(read_tensors(self.path("threads")),
-                             read_tensors(self.path("hosts")))
-            self.assertEqual(read_tensors(self.path("g")), gradients)
+            self.assertEqual(self.tensors("threads"), self.tensors("hosts"))
+            self.assertEqual(self.tensors("g"), gradients)
 
     def errors(self, rank):
-        with open(self.path(f"errors.{rank}")) as file:
-            return file.read()
+        return self.text(f"errors.{rank}")
 
     def check(self, what_happens, expected, launcher_ends=True):
         """In the middle of a run; all ranks end, and each says where it was;

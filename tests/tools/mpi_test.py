@@ -42,8 +42,8 @@ class SameBits(Mpi):
                          self.losses("processes.log"))
         self.assertEqual(reports[0], reports[1])
         for kind in ("w", "g", "s") if weights else ():
-            found = read_tensors(self.path("processes." + kind))
-            self.assertEqual(read_tensors(self.path("threads." + kind)), found)
+            found = self.tensors("processes." + kind)
+            self.assertEqual(self.tensors("threads." + kind), found)
             self.assertTrue(found)
         measured = re.findall(r"^  .*?([\d,]+) +([\d,]+)$", reports[1], re.M)
         self.assertEqual(len(measured), 6, reports[1])
@@ -86,10 +86,8 @@ class SameBits(Mpi):
     def test_weights_that_lie_beside_the_plan(self):
         # Values as numbers (field 4) instead of bytes (field 9): compiling
         # writes them to a file of rank 0, which the others do not see.
-        with open(MLP, "rb") as file:
-            model = file.read()
-        with open(self.path("model.onnx"), "wb") as file:
-            file.write(model.replace(b"fc1.bias\x4a", b"fc1.bias\x22"))
+        model = self.bytes_of(MLP)
+        self.put("model.onnx", model.replace(b"fc1.bias\x4a", b"fc1.bias\x22"))
         self.check(2, ["train", "model.onnx", *MLP_RUN[2:], "--zero", "3",
                        "--steps", "2"], "3")
 
@@ -116,10 +114,15 @@ class SameBits(Mpi):
 
     def test_a_plan_file_and_a_trace(self):
         begin = time.monotonic()
-        self.check_plan(lambda *arguments: self.mpirun(
-            2, *arguments, program=ZEROGRAPH_RUN), "--trace", "t.json")
-        with open(self.path("t.json")) as file:
-            events = json.load(file)["traceEvents"]
+        run = ["train", self.compile_mlp(), "--data", MLP_DATA, "--steps", "3",
+               "--save-weights"]
+        result = self.mpirun(2, *run, "w", "--trace", "t.json",
+                             program=ZEROGRAPH_RUN)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stderr, "")
+        self.succeeds(*run, "v")
+        self.assertEqual(self.tensors("v"), self.tensors("w"))
+        events = self.json("t.json")["traceEvents"]
         self.assertEqual({event["pid"] for event in events}, {0, 1})
         times = [event["ts"] for event in events if "ts" in event]
         # One clock, in microseconds.
@@ -239,8 +242,7 @@ class Stop(Mpi):
         # All ranks ended after the same step.
         self.succeeds(*options, "--zero", "3", "--ranks", "3", "--steps",
                       str(steps), "--save-weights", "whole")
-        self.assertEqual(read_tensors(self.path("w")),
-                         read_tensors(self.path("whole")))
+        self.assertEqual(self.tensors("w"), self.tensors("whole"))
 
     def test_a_signal_to_one_rank(self):
         self.check(signal.SIGUSR1, 2)

@@ -3,14 +3,13 @@
 Needs PyTorch with its exporter, in the Python that ZEROGRAPH_DEEPSPEED names.
 """
 
-import json
 import os
 import random
 import struct
 import subprocess
 import unittest
 
-from support import (Case, main, python_with, read_tensors, write_tensors)
+from support import Case, main, python_with, write_tensors
 
 PYTHON, WHY = python_with("ZEROGRAPH_DEEPSPEED", "torch", "onnx", "onnxscript")
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -32,8 +31,7 @@ class Names(Case):
 
     def export(self, how):
         self.peer("export", TOOLS, "model.onnx", "names.json", how)
-        with open(self.path("names.json")) as file:
-            return json.load(file)
+        return self.json("names.json")
 
     def data(self):
         draw = random.Random(1)
@@ -55,9 +53,8 @@ class Names(Case):
         self.succeeds("checkpoint", "convert", "c", "-o", "w.pt", "--names",
                       "names.json")
         self.peer("load", "w.pt", "values.json")
-        with open(self.path("values.json")) as file:
-            loaded = json.load(file)
-        for name, (_, _, data) in read_tensors(self.path("w")).items():
+        loaded = self.json("values.json")
+        for name, (_, _, data) in self.tensors("w").items():
             self.assertEqual(loaded.pop(names[name]), list(
                 struct.unpack(f"<{len(data) // 4}f", data)))
         self.assertEqual(loaded, {})
@@ -80,8 +77,7 @@ class Names(Case):
     def check_begins_with_a_state_dict(self, names, *options):
         """Saved by PyTorch under its names, as the model has them."""
         self.peer("save", "state.pt", "values.json")
-        with open(self.path("values.json")) as file:
-            saved = json.load(file)
+        saved = self.json("values.json")
         self.data()
         for ranks in ([], ["--ranks", "2", "--zero", "3"]):
             said = self.succeeds(
@@ -90,7 +86,7 @@ class Names(Case):
                 "--save-weights", "w", *ranks).stderr
             self.assertIn("no such parameter: head.weight", said)
             left = dict(saved)
-            for name, (_, shape, data) in read_tensors(self.path("w")).items():
+            for name, (_, shape, data) in self.tensors("w").items():
                 values = list(struct.unpack(f"<{len(data) // 4}f", data))
                 to = names.get(name)
                 if to is None:

@@ -6,7 +6,7 @@ import re
 
 from emulator import variables
 from mpi import LAST_WORDS, Mpi
-from support import MLP, MLP_DATA, main, read_tensors
+from support import MLP, MLP_DATA, main
 
 TRAIN = ["train", MLP, "--data", MLP_DATA, "--micro-batch", "2", "--matmul",
          "generated", "--target", "cuda:emulated"]
@@ -39,7 +39,7 @@ class NcclGraph(Mpi):
             predicted, measured = re.findall(r"[\d,]+$|[\d,]+(?=  )", line)
             self.assertEqual(predicted, measured)
         launches = sorted(line for line in said if "NCCL" in line)
-        return read_tensors(self.path(graph)), received, launches
+        return self.tensors(graph), received, launches
 
     def check(self, ranks, *options):
         self.assertEqual(self.trained(ranks, "off", *options),

@@ -6,7 +6,7 @@ import shutil
 import struct
 
 from emulator import emulated
-from onnx_bytes import linear, model, node, tensor, value_info
+from onnx_bytes import model, node, tensor, value_info
 from support import Case, GPT, GPT_DATA, MLP, MLP_DATA, main, write_tensors
 
 SAMPLES = 24
@@ -17,16 +17,15 @@ class Nonfinite(Case):
     def write(self, op, bad, at):
         """loss = mean(op(x * w) @ v), and 24 samples of 4 ones; `bad` in
         element 2 of sample `at`."""
-        with open(self.path("m.onnx"), "wb") as file:
-            file.write(model(
-                [node("scale", "Mul", ["x", "w"], ["scaled"]),
-                 node("domain", op, ["scaled"], ["bent"]),
-                 node("product", "MatMul", ["bent", "v"], ["y"]),
-                 node("mean", "ReduceMean", ["y"], ["loss"],
-                      {"keepdims": 0})],
-                [tensor("w", [4], [1, 1, 1, 1]),
-                 tensor("v", [4, 4], [0.5] * 16)],
-                [value_info("x", ("n", 4))], [value_info("loss", [])]))
+        self.put("m.onnx", model(
+            [node("scale", "Mul", ["x", "w"], ["scaled"]),
+             node("domain", op, ["scaled"], ["bent"]),
+             node("product", "MatMul", ["bent", "v"], ["y"]),
+             node("mean", "ReduceMean", ["y"], ["loss"],
+                  {"keepdims": 0})],
+            [tensor("w", [4], [1, 1, 1, 1]),
+             tensor("v", [4, 4], [0.5] * 16)],
+            [value_info("x", ("n", 4))], [value_info("loss", [])]))
         numbers = [1.0] * (4 * SAMPLES)
         if at is not None:
             numbers[4 * at + 2] = bad

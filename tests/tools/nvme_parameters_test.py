@@ -1,10 +1,9 @@
 """`--offload-param nvme`: parameters in the rank's file too, read for each
 gather and written by the update."""
 
-import json
 import os
 
-from support import Case, GPT, GPT_DATA, MLP, MLP_DATA, main, read_tensors
+from support import Case, GPT, GPT_DATA, MLP, MLP_DATA, main
 
 SHARDS = ["--ranks", "2", "--zero", "3"]
 NVME = ["--offload-optimizer", "nvme", "--offload-param", "nvme"]
@@ -24,8 +23,8 @@ class NvmeParameters(Case):
         return ["--save-weights", name + ".w", "--dump-states", name + ".s"]
 
     def left(self, name):
-        return (read_tensors(self.path(name + ".w")),
-                read_tensors(self.path(name + ".s")))
+        return (self.tensors(name + ".w"),
+                self.tensors(name + ".s"))
 
     def arenas(self, *options, of="bytes"):
         self.succeeds("compile", *OF_GPT, "-o", "x.zgplan", *options)
@@ -62,8 +61,7 @@ class NvmeParameters(Case):
 
         def losses(*options):
             self.succeeds(*RUN, *evaluated, "--log", "log", *options)
-            with open(self.path("log")) as file:
-                records = [json.loads(line) for line in file]
+            records = self.records()
             return [(r["loss"], r["eval_loss"]) for r in records]
 
         plain = losses("--steps", "4", *self.leave("whole"))

@@ -8,7 +8,7 @@ import subprocess
 import time
 
 from support import (Case, GPT, GPT_DATA, MLP, MLP_DATA, ZEROGRAPH,
-                     limit_file_size, main, read_tensors)
+                     limit_file_size, main)
 
 NVME = ["--offload-optimizer", "nvme"]
 RUN = ["train", MLP, "--data", MLP_DATA, "--micro-batch", "8"]
@@ -22,8 +22,8 @@ class Nvme(Case):
         self.disk = ["--nvme-path", "disk"]
 
     def left(self, name):
-        return (read_tensors(self.path(name + ".w")),
-                read_tensors(self.path(name + ".s")))
+        return (self.tensors(name + ".w"),
+                self.tensors(name + ".s"))
 
     def leave(self, name):
         return ["--save-weights", name + ".w", "--dump-states", name + ".s"]

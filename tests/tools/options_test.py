@@ -5,8 +5,7 @@ import os
 import struct
 
 from onnx_bytes import INT64, model, node, tensor, value_info
-from support import (Case, MLP, MLP_DATA, ZEROGRAPH_RUN, main, read_tensors,
-                     write_tensors)
+from support import Case, MLP, MLP_DATA, ZEROGRAPH_RUN, main, write_tensors
 
 CYCLE = ["--schedule", "one-cycle", "--cycle-min-lr", "1e-4"]
 COMPILE = ["compile", MLP, "-o", "x.zgplan", "--micro-batch", "8"]
@@ -35,12 +34,9 @@ class Commands(Case):
                      parts=["--lr is 'abc', expected a number"])
         self.refused(*COMPILE, "--zero", "4", codes=(2,),
                      parts=["--zero is '4', expected 0 to 3"])
-        for value, wanted in (("0", "at least 1"),
-                              ("x", "a whole number, at least 1"),
-                              ("1.5", "a whole number, at least 1")):
-            self.refused("train", MLP, "--data", MLP_DATA, "--steps", value,
-                         codes=(2,), parts=[f"--steps is '{value}', expected "
-                                            f"{wanted}"])
+        self.refused("train", MLP, "--data", MLP_DATA, "--steps", "x",
+                     codes=(2,), parts=["--steps is 'x', expected a whole "
+                                        "number, at least 1"])
         self.refused("train", MLP, MLP_DATA, "--data", MLP_DATA, codes=(2,),
                      parts=["unexpected argument", "samples are given by"])
         self.refused(*COMPILE, "--lr", codes=(2,),
@@ -69,12 +65,6 @@ class Commands(Case):
                       "--steps", "1", "--checkpoint", "c", "--graph", "OFF")
         self.succeeds("checkpoint", "convert", "c", "-o", "w", "--type",
                       "bf16")
-
-    def test_a_plan_is_no_model(self):
-        plan = self.compile_mlp()
-        self.refused("run", plan, "--data", MLP_DATA, "-o", "x",
-                     parts=[plan + " is a plan of Zerograph, expected an "
-                            "ONNX model"])
 
     def test_options_that_a_plan_has_already(self):
         self.refused("train", "x.zgplan", "--lr", "1", codes=(2,),
@@ -157,24 +147,6 @@ class PlansForGpus(Case):
 
 
 class CompileOptions(Case):
-
-    def test_values_out_of_range(self):
-        for option, value in (("--zero", "4"), ("--zero", "-1"),
-                              ("--ranks", "0"), ("--accumulate", "0"),
-                              ("--lr", "much"), ("--bucket-bytes", "0"),
-                              ("--prefetch", "-1")):
-            self.refused(*COMPILE, option, value, codes=(2,), parts=[option])
-        for option in ("--lr", "--momentum", "--eps", "--weight-decay",
-                       "--clip-norm", "--clip-value", "--label-smoothing",
-                       "--dropout", "--step-gamma", "--min-lr",
-                       "--cycle-min-lr", "--cycle-max-momentum"):
-            self.refused(*COMPILE, option, "nan", codes=(2,),
-                         parts=[option, "nan is no "])
-        for option, value in (("--lr", "-1"), ("--eps", "-1"),
-                              ("--weight-decay", "-1"), ("--betas", "0.9"),
-                              ("--betas", "0.9,1"), ("--lr", "inf")):
-            self.refused(*COMPILE, option, value, codes=(1,),
-                         parts=[option + " " + value])
 
     def test_contradictions(self):
         for options, parts in (
@@ -264,12 +236,7 @@ class CompileOptions(Case):
         self.assertNotIn("avx512f", target["features"])
         self.succeeds("train", "x.zgplan", "--data", MLP_DATA)
 
-    def test_models_that_are_none(self):
-        for model, parts in (("no.onnx", ["No such file"]),
-                             (".", ["a folder"]),
-                             (MLP_DATA, ["expected an ONNX model"])):
-            self.refused("compile", model, "-o", "x", "--micro-batch", "8",
-                         parts=parts)
+    def test_a_batch_without_a_size(self):
         self.refused("compile", MLP, "-o", "x",
                      parts=["--micro-batch N", "--dim batch=N"])
 
@@ -285,14 +252,13 @@ class Inputs(Case):
 
     def write(self, nodes, inputs, constants=()):
         """A loss that is the mean of "z", of "y" = x * w and the inputs."""
-        with open(self.path("m.onnx"), "wb") as file:
-            file.write(model(
-                [node("scale", "Mul", ["x", "w"], ["y"]), *nodes,
-                 node("mean", "ReduceMean", ["z"], ["loss"],
-                      {"keepdims": 0})],
-                [tensor("w", [4], [1, 2, 3, 4]), *constants],
-                [value_info(*each) for each in inputs],
-                [value_info("loss", [])]))
+        self.put("m.onnx", model(
+            [node("scale", "Mul", ["x", "w"], ["y"]), *nodes,
+             node("mean", "ReduceMean", ["z"], ["loss"],
+                  {"keepdims": 0})],
+            [tensor("w", [4], [1, 2, 3, 4]), *constants],
+            [value_info(*each) for each in inputs],
+            [value_info("loss", [])]))
 
     def write_data(self, *names):
         write_tensors(self.path("data"),
@@ -320,7 +286,7 @@ class Inputs(Case):
         self.assertEqual(self.loss(*batch, "--input", "rate=16000"), -narrow)
         self.succeeds("run", "m.onnx", "--data", "data", "-o", "out",
                       "--input", "rate=8000")
-        value = read_tensors(self.path("out"))["loss"][2]
+        value = self.tensors("out")["loss"][2]
         self.assertLess(struct.unpack("<f", value)[0], 0)
         for given, parts in (
                 (["rat=1"], ["no input has that name; did you mean 'rate'?"]),
@@ -369,14 +335,8 @@ class TrainOptions(Case):
     def test_wrong_values(self):
         self.refused(*self.train, "--init-missing", "uniform",
                      parts=["normal:STD"])
-        self.refused(*self.train, "--threads", "0", parts=["--threads"])
-        self.refused(*self.train, "--threads", "5000", parts=["--threads"])
-        self.refused(*self.train, "--steps", "-1", parts=["--steps"])
-        for seconds in ("0", "-1", "1e10", "1000001", "inf"):
-            self.refused(*self.train, "--deadline", seconds,
-                         parts=["--deadline", "above 0 and at most 1000000"])
-        self.refused(*self.train, "--deadline", "nan", codes=(2,),
-                     parts=["--deadline: nan is no number"])
+        self.refused(*self.train, "--deadline", "1e10",
+                     parts=["--deadline", "above 0 and at most 1000000"])
         self.succeeds(*self.train, "--deadline", "1e6")
         self.refused(*self.train, "--dump-gradients", "g",
                      parts=["without gradients to dump"])
@@ -397,17 +357,6 @@ class TrainOptions(Case):
         self.assertIn("--seed has no effect", result.stderr)
         result = self.succeeds(*self.train, "--init-missing", "normal:1")
         self.assertIn("--init-missing has no effect", result.stderr)
-
-    def test_weights_of_another_model(self):
-        self.refused(*self.train, "--load-weights", MLP_DATA,
-                     parts=["holds none of the model's 4 parameters", "labels, x"])
-        self.refused(*self.train, "--load-weights", "no.safetensors",
-                     parts=["No such file"])
-        write_tensors(self.path("w.safetensors"),
-                      {"fc1.bias": ("F32", [2], b"\0" * 8)})
-        self.refused(*self.train, "--load-weights", "w.safetensors",
-                     parts=["'fc1.bias' is F32 [2], expected F32 [128]"])
-
 
 if __name__ == "__main__":
     main()

@@ -6,8 +6,7 @@ import shutil
 import struct
 
 from onnx_bytes import FLOAT, INT64, model, node, tensor, value_info
-from support import (BIN, Case, MODELS, ZEROGRAPH, main, read_tensors,
-                     write_tensors)
+from support import BIN, Case, MODELS, ZEROGRAPH, main, write_tensors
 
 FOLDER = os.path.join(MODELS, "parquet")
 MODULE = os.path.join(os.path.dirname(BIN), "lib", "libzg_parquet.so")
@@ -48,7 +47,7 @@ class Parquet(Case):
         result = self.succeeds(*self.options(*arguments))
         with open(self.path("log")) as file:
             self.assertEqual(len(file.readlines()), 12)
-        return read_tensors(self.path("w")), result.stderr
+        return self.tensors("w"), result.stderr
 
     def file(self, name):
         if not os.path.exists(MODULE):
@@ -99,8 +98,7 @@ class Parquet(Case):
                              parts=[name + ".parquet: ", part])
 
     def test_a_damaged_file(self):
-        with open(self.file("lists"), "rb") as file:
-            good = file.read()
+        good = self.bytes_of(self.file("lists"))
         draw = random.Random(3)
         for i in range(40):
             bad = bytearray(good)
@@ -109,8 +107,7 @@ class Parquet(Case):
             else:
                 for _ in range(3):
                     bad[draw.randrange(len(bad))] = draw.randrange(256)
-            with open(self.path("bad.parquet"), "wb") as file:
-                file.write(bad)
+            self.put("bad.parquet", bad)
             result = self.run_program(*self.options("flat", "bad.parquet"))
             self.assertIn(result.returncode, (0, 1, 2), result.stderr)
             if result.returncode:

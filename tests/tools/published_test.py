@@ -11,7 +11,7 @@ import subprocess
 import sys
 import zipfile
 
-from support import Case, MODELS, main, read_tensors, write_tensors
+from support import Case, MODELS, main, write_tensors
 
 PACKAGE = "magika==1.0.3"
 INSIDE = "magika/models/standard_v3_3/"
@@ -65,9 +65,8 @@ class Published(Case):
                            if f"{os.sep}build{os.sep}" not in f)
             self.assertGreaterEqual(len(files), PER_KIND, kind)
             for file in files[:PER_KIND]:
-                with open(file, "rb") as source:
-                    samples.append((features(source.read()),
-                                    kinds.index(kind)))
+                samples.append((features(self.bytes_of(file)),
+                                kinds.index(kind)))
         # Every batch has samples of every kind.
         samples = [sample for i in range(PER_KIND)
                    for sample in samples[i::PER_KIND]]
@@ -83,8 +82,7 @@ class Published(Case):
             "train", model, "--loss", "cross_entropy", "--loss-on", SCORES,
             "--data", "data.safetensors", "--ranks", "2", "--zero", "2",
             "--micro-batch", "4", "--log", "log.jsonl", *options)
-        with open(self.path("log.jsonl")) as log:
-            return [json.loads(line)["loss"] for line in log], result
+        return self.losses("log.jsonl"), result
 
     def test_three_ways(self):
         folder = self.download()
@@ -104,7 +102,7 @@ class Published(Case):
                 self.assertLess(last, 0.8 * first)
                 # All weights have their names in the file: it runs with them.
                 self.assertFalse([name for name in
-                                  read_tensors(self.path("tuned.safetensors"))
+                                  self.tensors("tuned.safetensors")
                                   if "lora" in name])
                 again, result = self.train(
                     model, "--load-weights", "tuned.safetensors", "--lr", "0",

@@ -1,8 +1,7 @@
 """--reduce last with what else a step may have."""
 
-import json
 
-from support import Case, GPT, GPT_DATA, main, read_tensors
+from support import Case, GPT, GPT_DATA, main
 
 STEPS = 4
 
@@ -14,9 +13,8 @@ class ReduceLast(Case):
                       "--micro-batch", "1", "--ranks", "2", "--log", "l.jsonl",
                       "--accumulate", "2", "--reduce", "last",
                       "--save-weights", "w.safetensors", *options)
-        with open(self.path("l.jsonl")) as log:
-            losses = [json.loads(line)["loss"] for line in log]
-        return losses, read_tensors(self.path("w.safetensors"))
+        losses = self.losses("l.jsonl")
+        return losses, self.tensors("w.safetensors")
 
     def stages_agree(self, *options):
         """What both stages that may reduce last come to."""

@@ -1,11 +1,10 @@
 """--reduce-precision: what travels has 16 bits, what it is added up in 32."""
 
-import json
 import re
 import struct
 
 from emulator import emulated
-from support import Case, GPT, GPT_DATA, MLP, MLP_DATA, main, read_tensors
+from support import Case, GPT, GPT_DATA, MLP, MLP_DATA, main
 
 
 class ReducePrecision(Case):
@@ -14,7 +13,7 @@ class ReducePrecision(Case):
         self.succeeds("train", MLP, "--data", MLP_DATA, "--steps", "3",
                       "--micro-batch", "4", "--save-weights", "w.safetensors",
                       *options, **environment)
-        return read_tensors(self.path("w.safetensors"))
+        return self.tensors("w.safetensors")
 
     def test_bits_depend_on_it_alone(self):
         """The same of stages and numbers of ranks, as of buckets."""
@@ -52,8 +51,7 @@ class ReducePrecision(Case):
                 r"\n    reductions +([\d,]+) +([\d,]+)\n", text).groups()
             self.assertEqual(planned, seen)
             received[wire] = int(seen.replace(",", ""))
-            with open(self.path(wire)) as file:
-                losses[wire] = [json.loads(line)["loss"] for line in file]
+            losses[wire] = self.losses(wire)
         self.assertEqual(received["fp32"], 2 * received["bf16"])
         self.assertEqual(received["fp32"], 2 * received["fp16"])
         for wire in ("bf16", "fp16"):
@@ -68,7 +66,7 @@ class ReducePrecision(Case):
                           "8", "--dump-gradients", "g.safetensors",
                           "--reduce-precision", wire)
             return [value for _, (_, _, data) in
-                    sorted(read_tensors(self.path("g.safetensors")).items())
+                    sorted(self.tensors("g.safetensors").items())
                     for value in struct.unpack("<%df" % (len(data) // 4), data)]
 
         def bf16(value):
@@ -91,10 +89,9 @@ class ReducePrecision(Case):
         self.assertEqual(self.inspect(plan)["reduce_precision"], "fp32")
 
     def test_a_configuration(self):
-        with open(self.path("ds.json"), "w") as file:
-            file.write('{"train_micro_batch_size_per_gpu": 8, '
-                       '"communication_data_type": "bf16", '
-                       '"zero_optimization": {"stage": 2}}')
+        self.put("ds.json", '{"train_micro_batch_size_per_gpu": 8, '
+                            '"communication_data_type": "bf16", '
+                            '"zero_optimization": {"stage": 2}}')
         self.succeeds("compile", MLP, "-o", "p.zgplan", "--config", "ds.json",
                       "--ranks", "2")
         self.assertEqual(self.inspect("p.zgplan")["reduce_precision"], "bf16")

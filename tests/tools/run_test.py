@@ -1,6 +1,5 @@
 """`run`: a model forward over data."""
 
-import json
 import math
 import os
 import struct
@@ -14,8 +13,7 @@ class Run(Case):
 
     def first_loss(self, *arguments):
         self.succeeds("train", *arguments, "--log", "log")
-        with open(self.path("log")) as file:
-            return json.loads(file.readline())["loss"]
+        return self.records()[0]["loss"]
 
     def test_the_loss_is_that_of_training(self):
         data = {name: rows(tensor, 0, 8)
@@ -23,7 +21,7 @@ class Run(Case):
         write_tensors(self.path("data"), data)
         result = self.succeeds("run", MLP, "--data", "data", "-o", "out")
         self.assertIn("8 samples in 1 runs; outputs in out", result.stdout)
-        dtype, shape, value = read_tensors(self.path("out"))["loss"]
+        dtype, shape, value = self.tensors("out")["loss"]
         self.assertEqual((dtype, shape), ("F32", []))
         self.assertEqual(struct.unpack("<f", value)[0],
                          self.first_loss(MLP, "--data", "data",
@@ -36,10 +34,9 @@ class Run(Case):
                       "--load-weights", "w", "-o", "out")
         self.succeeds("run", GPT, "--data", GPT_DATA, "--micro-batch", "2",
                       "-o", "before")
-        after, before = (read_tensors(self.path(name))["loss"]
+        after, before = (self.tensors(name)["loss"]
                          for name in ("out", "before"))
-        with open(self.path("log")) as file:
-            first = json.loads(file.readline())["loss"]
+        first = self.records()[0]["loss"]
         self.assertEqual(struct.unpack("<f", before[2][:4])[0], first)
         self.assertLess(struct.unpack("<f", after[2][:4])[0], first)
         # One loss a run.
@@ -53,7 +50,7 @@ class Run(Case):
         self.succeeds("train", *arguments, "--steps", "3", "--save-weights",
                       "w")
         self.succeeds("run", *arguments, "--load-weights", "w", "-o", "out")
-        value = read_tensors(self.path("out"))["loss"][2]
+        value = self.tensors("out")["loss"][2]
         self.assertEqual(struct.unpack("<f", value[:4])[0],
                          self.first_loss(*arguments, "--load-weights", "w"))
 
@@ -69,15 +66,14 @@ class Run(Case):
         """y = softmax(x x') x, over the samples or within each, and data."""
         samples = over == "samples"
         dims = ["batch", 3] if samples else ["batch", 2, 3]
-        with open(self.path("model.onnx"), "wb") as file:
-            file.write(model(
-                [node("t", "Transpose", ["x"], ["xt"]) if samples else
-                 node("t", "Einsum", ["x"], ["xt"], texts={
-                     "equation": "bij->bji"}),
-                 node("scores", "MatMul", ["x", "xt"], ["s"]),
-                 node("attend", "Softmax", ["s"], ["p"]),
-                 node("mix", "MatMul", ["p", "x"], ["y"])],
-                [], [value_info("x", dims)], [value_info("y", dims)]))
+        self.put("model.onnx", model(
+            [node("t", "Transpose", ["x"], ["xt"]) if samples else
+             node("t", "Einsum", ["x"], ["xt"], texts={
+                 "equation": "bij->bji"}),
+             node("scores", "MatMul", ["x", "xt"], ["s"]),
+             node("attend", "Softmax", ["s"], ["p"]),
+             node("mix", "MatMul", ["p", "x"], ["y"])],
+            [], [value_info("x", dims)], [value_info("y", dims)]))
         count = 40 * (3 if samples else 6)
         values = [(i * 37 % 101) / 101 for i in range(count)]
         write_tensors(self.path("data"), {
@@ -85,7 +81,7 @@ class Run(Case):
         return values
 
     def outputs(self):
-        value = read_tensors(self.path("out"))["y"][2]
+        value = self.tensors("out")["y"][2]
         return struct.unpack("<%df" % (len(value) // 4), value)
 
     def test_samples_that_depend_on_others_are_one_run(self):

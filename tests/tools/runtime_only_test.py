@@ -4,8 +4,7 @@ import os
 import shutil
 import subprocess
 
-from support import (Case, MLP, MLP_DATA, MODELS, ZEROGRAPH, ZEROGRAPH_RUN,
-                     main, read_tensors)
+from support import Case, MLP, MLP_DATA, MODELS, ZEROGRAPH, ZEROGRAPH_RUN, main
 
 
 class RuntimeOnly(Case):
@@ -30,13 +29,13 @@ class RuntimeOnly(Case):
         for name, program in (("a", ZEROGRAPH), ("b", ZEROGRAPH_RUN)):
             self.succeeds("train", plan, "--data", MLP_DATA, "--steps", "4",
                           "--save-weights", name, program=program)
-            weights.append(read_tensors(self.path(name)))
+            weights.append(self.tensors(name))
         self.assertEqual(weights[0], weights[1])
         # A model is compiled and trained in one command to the same end.
         self.succeeds("train", MLP, "--data", MLP_DATA, "--steps", "4",
                       "--micro-batch", "8", "--ranks", "2", "--zero", "3",
                       "--save-weights", "c")
-        self.assertEqual(weights[0], read_tensors(self.path("c")))
+        self.assertEqual(weights[0], self.tensors("c"))
 
     def test_a_model_is_no_plan(self):
         self.refused("train", MLP, "--data", MLP_DATA, program=ZEROGRAPH_RUN,
@@ -69,13 +68,11 @@ class Moved(Case):
         self.assertIn("weights are read from there/model_sdpa.onnx",
                       result.stderr)
         self.assertIn("here/model_sdpa.onnx", result.stderr)
-        self.assertEqual(read_tensors(self.path("before")),
-                         read_tensors(self.path("after")))
+        self.assertEqual(self.tensors("before"), self.tensors("after"))
 
     def test_from_another_folder(self):
         self.train("plan", "after", cwd=self.path("here"))
-        self.assertEqual(read_tensors(self.path("before")),
-                         read_tensors(self.path("after")))
+        self.assertEqual(self.tensors("before"), self.tensors("after"))
 
     def test_without_its_model(self):
         os.makedirs(self.path("there"))

@@ -26,14 +26,14 @@ class OneTensorForTwoInputs(BadInput):
         self.train = ["train", "m.onnx", "--data", "d", "--micro-batch", "2"]
 
     def write_model(self, inputs, looked_up, labels, more=()):
-        self.write("m.onnx", classifier(inputs, [
+        self.put("m.onnx", classifier(inputs, [
             *more, node("look", "Gather", ["table", looked_up], ["scores"]),
             node("loss", "SoftmaxCrossEntropyLoss", ["scores", labels],
                  ["loss"])]))
 
     def write_regression(self, inputs, nodes, more=()):
         """y = x @ w, compared by `nodes`."""
-        self.write("m.onnx", model(
+        self.put("m.onnx", model(
             [node("product", "MatMul", ["x", "w"], ["y"]), *nodes,
              node("mean", "ReduceMean", ["each"], ["loss"], {"keepdims": 0})],
             [tensor("w", [4, 4], range(16))],
@@ -71,7 +71,7 @@ class OneTensorForTwoInputs(BadInput):
                     self.write_regression(["x"], loss(a, b))
                     self.succeeds(*self.train, "--steps", "1")
         # A mask of integers, which the loss multiplies by too.
-        self.write("m.onnx", model(
+        self.put("m.onnx", model(
             [node("keep", "Cast", ["m"], ["kept"], {"to": FLOAT}),
              node("in", "Mul", ["x", "kept"], ["masked"]),
              node("product", "MatMul", ["masked", "w"], ["y"]),

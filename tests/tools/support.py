@@ -43,6 +43,33 @@ class Case(unittest.TestCase):
     def path(self, *parts):
         return os.path.join(self.folder, *parts)
 
+    def put(self, name, content):
+        """Writes a file of this text, or these bytes."""
+        mode = "w" if isinstance(content, str) else "wb"
+        with open(self.path(name), mode) as file:
+            file.write(content)
+
+    def bytes_of(self, *parts):
+        with open(self.path(*parts), "rb") as file:
+            return file.read()
+
+    def text(self, *parts):
+        with open(self.path(*parts)) as file:
+            return file.read()
+
+    def json(self, *parts):
+        return json.loads(self.text(*parts))
+
+    def records(self, name="log"):
+        """Of a log: a dictionary a step."""
+        return [json.loads(line) for line in self.text(name).splitlines()]
+
+    def losses(self, name="log"):
+        return [record["loss"] for record in self.records(name)]
+
+    def tensors(self, *parts):
+        return read_tensors(self.path(*parts))
+
     def run_program(self, *arguments, program=ZEROGRAPH, prefix=(), **options):
         """`prefix`: a program that becomes this one, and its arguments."""
         options.setdefault("cwd", self.folder)

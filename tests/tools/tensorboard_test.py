@@ -1,6 +1,5 @@
 """`--tensorboard`: event files, read as anybody would who knows the format."""
 
-import json
 import os
 import struct
 
@@ -89,8 +88,7 @@ class TensorBoard(Case):
                       "--tensorboard", "tb/run")
         [name] = self.files("tb/run")
         self.assertRegex(name, r"^events\.out\.tfevents\.\d{10}\.")
-        with open(self.path("log")) as file:
-            log = [json.loads(line) for line in file]
+        log = self.records()
         found = steps(self.path("tb/run", name))
         self.assertEqual(list(found), [0, 1, 2, 3, 4])
         for record in log:

@@ -3,6 +3,24 @@
 import json
 import struct
 
+CODES = {"F32": "f", "F64": "d", "I64": "q"}
+
+
+def values_of(tensor):
+    dtype, _, data = tensor
+    size = struct.calcsize(CODES[dtype])
+    return struct.unpack(f"<{len(data) // size}{CODES[dtype]}", data)
+
+
+def tensor_of(dtype, shape, values):
+    return dtype, shape, struct.pack(f"<{len(values)}{CODES[dtype]}", *values)
+
+
+def flat(values):
+    """The numbers of nested lists."""
+    return ([each for value in values for each in flat(value)]
+            if isinstance(values, list) else [values])
+
 
 def read_tensors(path):
     """Name -> (dtype, shape, bytes)."""

@@ -25,20 +25,15 @@ KEYS = ["step", "loss", "grad_norm", "lr", "step_ms", "samples_per_s"]
 
 class Train(Case):
 
-    def records(self, name="log.jsonl"):
-        with open(self.path(name)) as file:
-            return [json.loads(line) for line in file]
-
     def train(self, *options, data=MLP_DATA, model=MLP):
         return self.succeeds("train", model, "--data", data, *SGD, *options)
 
     def test_the_log(self):
-        result = self.train("--steps", "5", "--log", "log.jsonl",
+        result = self.train("--steps", "5", "--log", "log",
                             "--print-every", "1")
         records = self.records()
         self.assertEqual([r["step"] for r in records], list(range(5)))
-        with open(self.path("log.jsonl")) as file:
-            lines = file.read().splitlines()
+        lines = self.text("log").splitlines()
         for line, record in zip(lines, records):
             self.assertEqual(list(record), KEYS)
             self.assertIsNone(record["grad_norm"])  # nothing is clipped
@@ -77,24 +72,22 @@ class Train(Case):
 
     def test_the_schedule(self):
         """Each step has its rate: in the log, and in what it does."""
-        self.train("--steps", "4", "--schedule", "linear", "--log", "log.jsonl",
+        self.train("--steps", "4", "--schedule", "linear", "--log", "log",
                    "--save-weights", "four")
         self.assertEqual([r["lr"] for r in self.records()],
                          [0.1, 0.1 * 0.75, 0.1 * 0.5, 0.1 * 0.25])
         # Its end is where --total-steps has it. One step with a rate of 0 does
         # nothing.
         self.train("--steps", "5", "--total-steps", "4", "--schedule",
-                   "linear", "--log", "log.jsonl", "--save-weights", "five")
+                   "linear", "--log", "log", "--save-weights", "five")
         self.assertEqual(self.records()[4]["lr"], 0)
-        self.assertEqual(read_tensors(self.path("four")),
-                         read_tensors(self.path("five")))
+        self.assertEqual(self.tensors("four"), self.tensors("five"))
         # Another first step alone, whatever the number of ranks and the stage.
         self.train("--steps", "1", "--schedule", "constant", "--warmup-steps",
                    "5", "--save-weights", "none")
         self.succeeds("train", MLP, "--data", MLP_DATA, *SGD[:-1], "0",
                       "--steps", "1", "--save-weights", "start")
-        self.assertEqual(read_tensors(self.path("none")),
-                         read_tensors(self.path("start")))
+        self.assertEqual(self.tensors("none"), self.tensors("start"))
 
     def test_the_report(self):
         result = self.train("--steps", "2", "--save-weights", "w")
@@ -109,22 +102,21 @@ class Train(Case):
 
     def test_float64(self):
         """Weights and losses of float64, to its last digits."""
-        with open(self.path("m.onnx"), "wb") as file:
-            file.write(linear(dtype=DOUBLE))
+        self.put("m.onnx", linear(dtype=DOUBLE))
         # Columns with the means 1/3 and 3: a float32 is 1e-8 off.
         rows = [[1 / 3, 3, 1 / 3, 3]] * 4
         write_tensors(self.path("d"), {"x": ("F64", [4, 4], struct.pack(
             "<16d", *sum(rows, [])))})
         self.succeeds("train", "m.onnx", "--data", "d", "--ranks", "2",
                       "--zero", "3", "--micro-batch", "2", "--optimizer",
-                      "sgd", "--lr", "0.1", "--steps", "3", "--log", "log.jsonl",
+                      "sgd", "--lr", "0.1", "--steps", "3", "--log", "log",
                       "--save-weights", "w")
         weights = [1, 2, 3, 4]
         for record in self.records():
             loss = sum(w * x for w, x in zip(weights, rows[0])) / 4
             self.assertLess(abs(record["loss"] - loss), 1e-14)
             weights = [w - 0.1 * x / 4 for w, x in zip(weights, rows[0])]
-        saved = struct.unpack("<4d", read_tensors(self.path("w"))["w"][2])
+        saved = struct.unpack("<4d", self.tensors("w")["w"][2])
         for found, weight in zip(saved, weights):
             self.assertLess(abs(found - weight), 1e-14)
 
@@ -134,15 +126,15 @@ class Train(Case):
         self.assertEqual(os.listdir(self.folder), [])
 
     def test_one_epoch_where_nothing_says_more(self):
-        said = self.train("--log", "log.jsonl", "--save-weights", "w",
+        said = self.train("--log", "log", "--save-weights", "w",
                           "--schedule", "linear").stderr
         self.assertEqual(said, "note: neither --steps nor --epochs is given: "
                          "one epoch, 40 steps of 16 samples\n")
         self.assertEqual([r["step"] for r in self.records()], list(range(40)))
-        once = read_tensors(self.path("w"))
+        once = self.tensors("w")
         said = self.train("--epochs", "1", "--save-weights", "w", "--schedule",
                           "linear").stderr
-        self.assertEqual((read_tensors(self.path("w")), said), (once, ""))
+        self.assertEqual((self.tensors("w"), said), (once, ""))
 
     def test_a_run_that_keeps_nothing(self):
         """Said before the first step, and after the last."""
@@ -305,7 +297,7 @@ class Train(Case):
         arrays = {n: rows(a, 0, 48) for n, a in read_tensors(MLP_DATA).items()}
         write_tensors(self.path("short.safetensors"), arrays)
         self.succeeds("train", MLP, "--data", "short.safetensors", *SGD[:-1],
-                      "0", "--steps", "7", "--log", "log.jsonl")
+                      "0", "--steps", "7", "--log", "log")
         losses = [r["loss"] for r in self.records()]
         self.assertEqual(losses[3:6], losses[:3])
         self.assertEqual(losses[6], losses[0])
@@ -323,15 +315,12 @@ class Train(Case):
                    "again", "--log", "b", data="rest.safetensors")
         self.assertEqual([r["loss"] for r in self.records("a")][5:],
                          [r["loss"] for r in self.records("b")])
-        self.assertEqual(read_tensors(self.path("ten")),
-                         read_tensors(self.path("again")))
-        self.assertNotEqual(read_tensors(self.path("ten")),
-                            read_tensors(self.path("five")))
+        self.assertEqual(self.tensors("ten"), self.tensors("again"))
+        self.assertNotEqual(self.tensors("ten"), self.tensors("five"))
         # A file may be loaded and written over at the end.
         self.train("--steps", "5", "--load-weights", "five", "--save-weights",
                    "five", data="rest.safetensors")
-        self.assertEqual(read_tensors(self.path("ten")),
-                         read_tensors(self.path("five")))
+        self.assertEqual(self.tensors("ten"), self.tensors("five"))
 
     def test_the_seed_decides_made_up_weights(self):
         folder = os.path.join(MODELS, "gpt2-nano")
@@ -353,7 +342,7 @@ class Train(Case):
                                    "normal:0.02", "--steps", "1",
                                    "--optimizer", "sgd", "--lr", "0",
                                    "--save-weights", name, *options)
-            files.append(read_tensors(self.path(name)))
+            files.append(self.tensors(name))
             # A few names of many.
             self.assertRegex(result.stderr,
                              r"52 parameters begin with made up values: "
@@ -402,15 +391,13 @@ class Stop(Case):
         steps = int(re.search(r"after (\d+) of 100000000 steps", said)[1])
         self.assertIn(signal.Signals(number).name, said)
         self.assertIn("the weights are in w", said)
-        with open(self.path("log")) as file:
-            records = [json.loads(line) for line in file]
+        records = self.records()
         self.assertEqual([r["step"] for r in records], list(range(steps)))
         # All ranks ended after the same step: what they saved together is
         # what a run of so many steps gives.
         self.succeeds("train", plan, "--data", MLP_DATA, "--steps",
                       str(steps), "--save-weights", "whole")
-        self.assertEqual(read_tensors(self.path("w")),
-                         read_tensors(self.path("whole")))
+        self.assertEqual(self.tensors("w"), self.tensors("whole"))
 
     def test_interrupt(self):
         self.check(signal.SIGINT, 130)

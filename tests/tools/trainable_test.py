@@ -1,7 +1,6 @@
 """What is trained: --train, --freeze, and what `inspect` says about it."""
 
-from support import (Case, GPT, GPT_DATA, MLP, main, read_tensors,
-                     write_tensors)
+from support import Case, GPT, GPT_DATA, MLP, main, write_tensors
 
 
 class Trainable(Case):
@@ -116,7 +115,7 @@ class Trainable(Case):
         train = ["train", GPT, "--data", GPT_DATA, "--micro-batch", "8",
                  "--dim", "seq=64", "--lr", "0"]
         self.succeeds(*train, "--save-weights", "w")
-        weights = read_tensors(self.path("w"))
+        weights = self.tensors("w")
         weights["transformer.wte.weight"] = weights.pop("lm_head.weight")
         write_tensors(self.path("w"), weights)
         self.refused(*train, "--load-weights", "w", lines=0, parts=[

@@ -12,7 +12,7 @@ import zipfile
 import torch_files
 from onnx_bytes import DOUBLE, linear
 from support import (Case, GPT, GPT_DATA, MLP, MLP_DATA, MODELS,
-                     limit_file_size, main, read_tensors, write_tensors)
+                     limit_file_size, main, write_tensors)
 from torch_files import Tensor, turned
 
 RESNET = os.path.join(MODELS, "resnet-mini", "model.onnx")
@@ -31,7 +31,7 @@ class Universal(Case):
                                "--save-weights", "w", "--dump-states", "s",
                                *more)
         self.said = result.stderr
-        return read_tensors(self.path("w")), read_tensors(self.path("s"))
+        return self.tensors("w"), self.tensors("s")
 
     def convert(self, *arguments):
         result = self.succeeds("checkpoint", "convert", *arguments)
@@ -63,8 +63,7 @@ class ThereAndBack(Universal):
                             *names)
         self.assertIn(f"u/{TAG}: {len(weights)} parameters of c/{TAG}, after "
                       f"{BEFORE} steps", said)
-        with open(self.path("u", "latest_universal")) as file:
-            self.assertEqual(file.read(), TAG)
+        self.assertEqual(self.text("u", "latest_universal"), TAG)
         for name, tensor in weights.items():
             to = (map or {}).get(name, name)
             flip = isinstance(to, dict)
@@ -151,7 +150,7 @@ class ThereAndBack(Universal):
         self.convert("c", "-o", "named.safetensors", "--names", "names.json")
         self.assertIn("1 of 4 names have no effect, since no tensor is called "
                       "so: 'nothing'", self.said)
-        named = read_tensors(self.path("named.safetensors"))
+        named = self.tensors("named.safetensors")
         self.assertEqual(len(named), len(weights))
         self.convert("c", "-o", "named.pt", "--names", "names.json")
         self.assertEqual(torch_files.read(self.path("named.pt")), named)
@@ -216,8 +215,7 @@ class FromDeepSpeed(Universal):
         torch_files.write(path, state)
         half = self.compile_mlp("h", "--precision", "fp16")
         self.succeeds("checkpoint", "convert", "u", "--plan", half, "-o", "c3")
-        with open(self.path("c3", TAG, "index.json")) as file:
-            index = json.load(file)
+        index = self.json("c3", TAG, "index.json")
         self.assertEqual(index["loss_scale"], {
             "scale": 4096, "steps": BEFORE, "last_overflow": 1,
             "hysteresis": 2})
@@ -225,8 +223,7 @@ class FromDeepSpeed(Universal):
 
     def test_seed_and_order(self):
         self.succeeds(*self.adopt("--seed", "5", "--shuffle", "6"))
-        with open(self.path("c2", TAG, "index.json")) as file:
-            index = json.load(file)
+        index = self.json("c2", TAG, "index.json")
         self.assertEqual((index["seed"], index["shuffle"], index["samples"]),
                          (5, 6, 0))
 
@@ -295,13 +292,11 @@ class FromDeepSpeed(Universal):
 
     def test_files_that_are_none(self):
         path = self.zero("fc1.bias", "fp32.pt")
-        with open(path, "rb") as file:
-            content = file.read()
+        content = self.bytes_of(path)
         for bytes, part in ((content[:-1], "it has no directory"),
                             (b"", "it has no directory"),
                             (content[:100] + content[150:], "at byte")):
-            with open(path, "wb") as file:
-                file.write(bytes)
+            self.put(path, bytes)
             self.refused(*self.adopt(), lines=0, parts=[part, "fp32.pt"])
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr("a/data.pkl", b"\x80\x02N.")
@@ -372,8 +367,7 @@ class Options(Universal):
                 ('{"a": {"name": "b", "transposed": 1}}', "'a' has none"),
                 ('{"a": "b", "a": "c"}', "'a' is there twice"),
                 ('{"a": "c", "b": "c"}', "'a' and 'b' are both 'c'")):
-            with open(self.path("names.json"), "w") as file:
-                file.write(text)
+            self.put("names.json", text)
             self.refused("checkpoint", "convert", "c", "-o", "w", "--names",
                          "names.json", parts=["names.json: no map of names",
                                               part])
@@ -394,8 +388,7 @@ class Options(Universal):
         self.assertFalse(os.path.exists(self.path("u")))
 
     def test_float64_is_refused(self):
-        with open(self.path("m.onnx"), "wb") as file:
-            file.write(linear(dtype=DOUBLE))
+        self.put("m.onnx", linear(dtype=DOUBLE))
         write_tensors(self.path("d"), {"x": ("F64", [4, 4], bytes(128))})
         self.succeeds("train", "m.onnx", "--data", "d", "--micro-batch", "2",
                       "--checkpoint", "d64")
@@ -412,8 +405,8 @@ class Options(Universal):
         for name in "w.pt", "w.safetensors":
             self.succeeds(*run, "--load-weights", name, "--save-weights",
                           name + ".after")
-        self.assertEqual(read_tensors(self.path("w.pt.after")),
-                         read_tensors(self.path("w.safetensors.after")))
+        self.assertEqual(self.tensors("w.pt.after"),
+                         self.tensors("w.safetensors.after"))
         self.refused(*run, "--load-weights", MLP, lines=0,
                      parts=["it is an ONNX model"])
         os.rename(self.path("w.pt.after"), self.path("named_so.pt"))
@@ -422,7 +415,7 @@ class Options(Universal):
                       "-o", "out")
         self.succeeds("export", "w.pt", MLP, "-o", "trained.onnx")
         tensors = torch_files.read(self.path("w.pt"))
-        self.assertEqual(tensors, read_tensors(self.path("w.safetensors")))
+        self.assertEqual(tensors, self.tensors("w.safetensors"))
         self.convert("c", "-o", "half.pt", "--type", "BF16")
         self.assertEqual({tensor.dtype for tensor in torch_files.read(
             self.path("half.pt")).values()}, {"BF16"})
