@@ -4,11 +4,13 @@
 #include "tests/support/Program.h"
 
 #include "onnx/onnx_pb.h"
+#include "tests/support/Says.h"
 #include "gmock/gmock.h"
 
 using namespace mlir::zg;
 using namespace mlir::zg::testing;
 using ::testing::HasSubstr;
+using zerograph::expectSays;
 using zerograph::frontend::ExportedModel;
 using zerograph::frontend::TrainedWeights;
 
@@ -36,11 +38,11 @@ nn.program @micro(
   weights["w"].read = [](const std::string &) {
     return absl::StatusOr<std::string>(std::string(8, '\1'));
   };
-  absl::StatusOr<ExportedModel> written =
-      writeTrainingGraph(program.getModule(), weights, "folder/out.onnx");
-  ASSERT_TRUE(written.ok()) << written.status();
+  auto written =
+      writeTrainingGraph(program.getModule(), weights, "folder/out.onnx")
+          .value();
   onnx::ModelProto model;
-  ASSERT_TRUE(model.ParseFromString(written->bytes));
+  ASSERT_TRUE(model.ParseFromString(written.bytes));
   std::vector<std::string> outputs, inputs;
   for (const auto &output : model.graph().output()) {
     outputs.push_back(output.name());
@@ -55,9 +57,9 @@ nn.program @micro(
   // The input is of its own type, and without a value.
   EXPECT_EQ(model.graph().input(2).type().tensor_type().elem_type(),
             onnx::TensorProto::FLOAT16);
-  EXPECT_THAT(written->notes,
+  EXPECT_THAT(written.notes,
               ::testing::ElementsAre(HasSubstr("have to be fed: 'm'")));
-  EXPECT_TRUE(written->data.empty());
+  EXPECT_TRUE(written.data.empty());
 }
 
 /// More than 1 GiB together; nothing of it is read yet.
@@ -75,17 +77,17 @@ nn.program @micro(
   ASSERT_TRUE(program.ok()) << program.diagnostics();
   TrainedWeights weights;
   weights["v"].dtype = weights["w"].dtype = "F32";
-  absl::StatusOr<ExportedModel> written =
-      writeTrainingGraph(program.getModule(), weights, "folder/out.onnx");
-  ASSERT_TRUE(written.ok()) << written.status();
-  ASSERT_EQ(written->data.size(), 1u);
-  EXPECT_EQ(written->data[0].name, "out.onnx.data");
-  EXPECT_EQ(written->data[0].bytes, 4096 + 4 * 300000000);
-  ASSERT_EQ(written->data[0].parts.size(), 2u);
-  EXPECT_EQ(written->data[0].parts[1].weight, "w");
-  EXPECT_EQ(written->data[0].parts[1].offset, 4096);
+  auto written =
+      writeTrainingGraph(program.getModule(), weights, "folder/out.onnx")
+          .value();
+  ASSERT_EQ(written.data.size(), 1u);
+  EXPECT_EQ(written.data[0].name, "out.onnx.data");
+  EXPECT_EQ(written.data[0].bytes, 4096 + 4 * 300000000);
+  ASSERT_EQ(written.data[0].parts.size(), 2u);
+  EXPECT_EQ(written.data[0].parts[1].weight, "w");
+  EXPECT_EQ(written.data[0].parts[1].offset, 4096);
   onnx::ModelProto model;
-  ASSERT_TRUE(model.ParseFromString(written->bytes));
+  ASSERT_TRUE(model.ParseFromString(written.bytes));
   const auto &entries = model.graph().initializer(1).external_data();
   EXPECT_EQ(entries.Get(0).value(), "out.onnx.data");
   EXPECT_EQ(entries.Get(1).value(), "4096");
@@ -109,11 +111,8 @@ nn.program @micro(%x: tensor<2x8xf32> {nn.input = #nn.input<"x",
   %c = nn.softmax %b : tensor<2x8xf32> loc("head")
   nn.return %c : tensor<2x8xf32>
 })");
-  for (const char *part :
-       {"2 ops have no form", "node 'attention' (nn.softmax)",
-        "node 'head' (nn.softmax)"}) {
-    EXPECT_THAT(error, HasSubstr(part));
-  }
+  expectSays(error, "2 ops have no form", "node 'attention' (nn.softmax)",
+             "node 'head' (nn.softmax)");
 }
 
 TEST(TrainingGraph, NamesAllThatDrawsRandomNumbers) {
@@ -128,9 +127,8 @@ nn.program @micro(%x: tensor<2x8xf32> {nn.input = #nn.input<"x",
       : tensor<2x8xf32> -> tensor<2x8xi1> loc("drop.gradient")
   nn.return %c : tensor<2x8xf32>
 })");
-  EXPECT_THAT(error, HasSubstr("2 nodes draw random numbers"));
-  EXPECT_THAT(error, HasSubstr("--dropout 0"));
-  EXPECT_THAT(error, HasSubstr("\n  'drop'\n  'noise'"));
+  expectSays(error, "2 nodes draw random numbers", "--dropout 0",
+             "\n  'drop'\n  'noise'");
 }
 
 TEST(TrainingGraph, RefusesNamesThatAreTaken) {
@@ -142,7 +140,7 @@ nn.program @micro(
     -> (tensor<2xf32> {nn.gradient = "w"}) {
   nn.return %x : tensor<2xf32>
 })");
-  EXPECT_THAT(error, HasSubstr("two values named w.gradient"));
+  expectSays(error, "two values named w.gradient");
 }
 
 } // namespace

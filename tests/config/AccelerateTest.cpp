@@ -1,6 +1,8 @@
 //===- AccelerateTest.cpp - Accelerate's YAML, and a file that it names ---===//
 
 #include "tests/config/Read.h"
+#include "tests/support/Folder.h"
+#include "tests/support/Says.h"
 
 #include <filesystem>
 #include <fstream>
@@ -8,28 +10,19 @@
 namespace zerograph::config {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 /// A file of Accelerate, and the DeepSpeed file that it names.
-class TwoFiles : public testing::Test {
+class TwoFiles : public zerograph::testing::FolderCase {
 protected:
-  void SetUp() override {
-    folder = testing::TempDir() + "zerograph-config-" +
-             testing::UnitTest::GetInstance()->current_test_info()->name();
-    std::filesystem::create_directories(folder);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder); }
-
   absl::StatusOr<Config> readBoth(const char *deepspeed, const char *yaml) {
-    std::ofstream(folder + "/ds.json") << deepspeed;
-    std::ofstream(folder + "/a.yaml")
+    std::ofstream(path("ds.json")) << deepspeed;
+    std::ofstream(path("a.yaml"))
         << "distributed_type: DEEPSPEED\ndeepspeed_config:\n"
         << "  deepspeed_config_file: ds.json\n"
         << yaml;
-    return read(folder + "/a.yaml", Known());
+    return read(path("a.yaml"), Known());
   }
-
-  std::string folder;
 };
 
 TEST_F(TwoFiles, ThatDisagreeAreAnError) {
@@ -39,10 +32,10 @@ TEST_F(TwoFiles, ThatDisagreeAreAnError) {
   ASSERT_TRUE(config.ok());
   ASSERT_EQ(config->problems.size(), 1u) << linesOf(config->problems);
   EXPECT_THAT(config->problems[0],
-              testing::AllOf(HasSubstr("'zero_optimization.stage' ("),
-                             HasSubstr("is 3, but"),
-                             HasSubstr("'deepspeed_config.zero_stage' ("),
-                             HasSubstr("a.yaml, line 4) is 2")));
+              ::testing::AllOf(HasSubstr("'zero_optimization.stage' ("),
+                               HasSubstr("is 3, but"),
+                               HasSubstr("'deepspeed_config.zero_stage' ("),
+                               HasSubstr("a.yaml, line 4) is 2")));
   config =
       readBoth(R"({"bf16": {"enabled": true}})", "mixed_precision: 'no'\n");
   ASSERT_TRUE(config.ok());
@@ -77,31 +70,32 @@ TEST(Accelerate, HasThePrecisionOfTheCommandLine) {
                            "mixed_precision: bf16\n",
                            known);
   EXPECT_EQ(valueOf(config, "skip-nonfinite"), "");
-  EXPECT_THAT(linesOf(config.notes), HasSubstr("--reduce-precision fp16"));
+  expectSays(linesOf(config.notes), "--reduce-precision fp16");
   config =
       readGood("distributed_type: MULTI_GPU\nmixed_precision: bf16\n", known);
   EXPECT_EQ(valueOf(config, "loss-scale-window"), "2000");
 }
 
 TEST_F(TwoFiles, FillInWhatTheOtherLeavesOpen) {
-  auto config = readBoth(
-      R"({"bf16": {"enabled": "auto"}, "gradient_accumulation_steps": "auto"})",
-      "  gradient_accumulation_steps: 4\nmixed_precision: bf16\n");
-  ASSERT_TRUE(config.ok());
-  EXPECT_EQ(linesOf(config->problems), "");
-  EXPECT_EQ(valueOf(*config, "precision"), "bf16");
-  EXPECT_EQ(valueOf(*config, "accumulate"), "4");
-  EXPECT_EQ(valueOf(*config, "zero"), ""); // 2 only where no file is named
+  auto config =
+      readBoth(
+          R"({"bf16": {"enabled": "auto"}, "gradient_accumulation_steps": "auto"})",
+          "  gradient_accumulation_steps: 4\nmixed_precision: bf16\n")
+          .value();
+  EXPECT_EQ(linesOf(config.problems), "");
+  EXPECT_EQ(valueOf(config, "precision"), "bf16");
+  EXPECT_EQ(valueOf(config, "accumulate"), "4");
+  EXPECT_EQ(valueOf(config, "zero"), ""); // 2 only where no file is named
 }
 
 TEST_F(TwoFiles, MustBothBeThere) {
-  std::ofstream(folder + "/a.yaml")
+  std::ofstream(path("a.yaml"))
       << "distributed_type: DEEPSPEED\ndeepspeed_config:\n"
          "  deepspeed_config_file: gone.json\n";
-  absl::StatusOr<Config> config = read(folder + "/a.yaml", Known());
-  EXPECT_THAT(config.status().message(), HasSubstr("gone.json"));
+  absl::StatusOr<Config> config = read(path("a.yaml"), Known());
+  expectSays(config.status(), "gone.json");
   EXPECT_FALSE(read(folder, Known()).ok());
-  EXPECT_FALSE(read(folder + "/none", Known()).ok());
+  EXPECT_FALSE(read(path("none"), Known()).ok());
   EXPECT_FALSE(read("/dev/zero", Known()).ok());
 }
 
@@ -109,15 +103,14 @@ TEST(Accelerate, HasAStageWhereItSaysNone) {
   Config config = readGood("distributed_type: DEEPSPEED\n"
                            "deepspeed_config:\n  zero3_init_flag: false\n");
   EXPECT_EQ(valueOf(config, "zero"), "2");
-  EXPECT_THAT(meaningOf(config, "deepspeed_config.zero_stage").text,
-              HasSubstr("as in Accelerate"));
+  expectSays(meaningOf(config, "deepspeed_config.zero_stage").text,
+             "as in Accelerate");
 }
 
 TEST(Accelerate, IsOfDeepSpeedOrPlain) {
   Config config = readGood("distributed_type: MULTI_GPU\n"
                            "deepspeed_config:\n  zero_stage: 3\n");
-  EXPECT_THAT(linesOf(config.problems),
-              HasSubstr("only with distributed_type"));
+  expectSays(linesOf(config.problems), "only with distributed_type");
   config = readGood("distributed_type: 'NO'\nnum_processes: 1\n");
   EXPECT_EQ(linesOf(config.problems), "");
   for (const char *type : {"FSDP", "XLA", "MEGATRON_LM"}) {
@@ -125,7 +118,7 @@ TEST(Accelerate, IsOfDeepSpeedOrPlain) {
     EXPECT_EQ(config.problems.size(), 1u) << type;
   }
   config = readGood("mixed_precision: fp8\n");
-  EXPECT_THAT(linesOf(config.problems), HasSubstr("there are no, bf16"));
+  expectSays(linesOf(config.problems), "there are no, bf16");
   config = readGood("compute_environment: AMAZON_SAGEMAKER\n");
   EXPECT_EQ(config.problems.size(), 1u);
 }
@@ -138,8 +131,8 @@ TEST(Accelerate, SaysHowManyRanks) {
   known.ranks_from = "--ranks";
   config = readGood("num_processes: 4\ndistributed_type: MULTI_CPU\n", known);
   EXPECT_EQ(valueOf(config, "ranks"), "");
-  EXPECT_THAT(config.notes, testing::Contains("--ranks 2 wins over "
-                                              "'num_processes' 4"));
+  EXPECT_THAT(config.notes, ::testing::Contains("--ranks 2 wins over "
+                                                "'num_processes' 4"));
 }
 
 } // namespace

@@ -1,11 +1,10 @@
 //===- BatchTest.cpp - the four numbers of a batch ------------------------===//
 
 #include "tests/config/Read.h"
+#include "tests/support/Says.h"
 
 namespace zerograph::config {
 namespace {
-
-using testing::HasSubstr;
 
 /// "train micro accumulate ranks" of what is given, each 0 where it is not.
 std::string reconciled(int64_t train, int64_t micro, int64_t accumulate,
@@ -43,9 +42,9 @@ TEST(Batch, ThatDoesNotFitShowsTheFourNumbers) {
   EXPECT_EQ(reconciled(30, 4, 0, 2),
             "train_batch_size 30 is not train_micro_batch_size_per_gpu 4 x "
             "gradient_accumulation_steps ? x ranks 2");
-  EXPECT_THAT(reconciled(7, 0, 0, 2), HasSubstr("train_batch_size 7 is not"));
-  EXPECT_THAT(reconciled(-1, 0, 0, 0), HasSubstr("-1"));
-  EXPECT_THAT(reconciled(int64_t(1) << 62, 0, 0, 0), HasSubstr("a batch of"));
+  expectSays(reconciled(7, 0, 0, 2), "train_batch_size 7 is not");
+  expectSays(reconciled(-1, 0, 0, 0), "-1");
+  expectSays(reconciled(int64_t(1) << 62, 0, 0, 0), "a batch of");
 }
 
 TEST(Batch, OfTheCommandLineComesFirst) {
@@ -61,9 +60,8 @@ TEST(Batch, OfTheCommandLineComesFirst) {
   EXPECT_EQ(valueOf(config, "ranks"), "");
   EXPECT_EQ(valueOf(config, "micro-batch"), "");
   EXPECT_EQ(valueOf(config, "accumulate"), "2");
-  EXPECT_THAT(linesOf(config.notes),
-              HasSubstr("--micro-batch 8 wins over "
-                        "'train_micro_batch_size_per_gpu' 4"));
+  expectSays(linesOf(config.notes), "--micro-batch 8 wins over "
+                                    "'train_micro_batch_size_per_gpu' 4");
 }
 
 TEST(Batch, LeftOpenIsShownAsItBecomes) {
@@ -82,7 +80,7 @@ TEST(Batch, LeftOpenIsShownAsItBecomes) {
       readGood(R"({"train_batch_size": 32, "gradient_accumulation_steps": 2,
                         "train_micro_batch_size_per_gpu": 4})");
   EXPECT_EQ(valueOf(config, "ranks"), "4");
-  EXPECT_THAT(linesOf(config.notes), HasSubstr("makes --ranks 4"));
+  expectSays(linesOf(config.notes), "makes --ranks 4");
   // The model's own.
   known = Known();
   known.model_batch = 2;
@@ -90,8 +88,7 @@ TEST(Batch, LeftOpenIsShownAsItBecomes) {
   EXPECT_EQ(valueOf(config, "accumulate"), "4");
   EXPECT_EQ(valueOf(config, "micro-batch"), "");
   config = readGood(R"({"train_micro_batch_size_per_gpu": 8})", known);
-  EXPECT_THAT(linesOf(config.problems),
-              HasSubstr("the model is for 2 samples"));
+  expectSays(linesOf(config.problems), "the model is for 2 samples");
 }
 
 } // namespace

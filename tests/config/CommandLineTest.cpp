@@ -1,6 +1,7 @@
 //===- CommandLineTest.cpp - what is given besides a file wins ------------===//
 
 #include "tests/config/Read.h"
+#include "tests/support/Says.h"
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_replace.h"
@@ -47,7 +48,7 @@ TEST(CommandLine, MakesTheLossScaleDynamic) {
 
 TEST(CommandLine, ComesBeforePyTorchsGradScaler) {
   const char *kFile = "distributed_type: MULTI_GPU\nmixed_precision: fp16\n";
-  EXPECT_THAT(linesOf(readWith({}, kFile).notes), HasSubstr("doubled after"));
+  expectSays(linesOf(readWith({}, kFile).notes), "doubled after");
   Config config = readWith({{"loss-scale", "128"}}, kFile);
   EXPECT_EQ(valueOf(config, "loss-scale-window"), "");
   EXPECT_EQ(valueOf(config, "loss-scale-hysteresis"), "");
@@ -65,8 +66,8 @@ TEST(CommandLine, OffloadsTheOptimizerOfAFileThatOffloadsParameters) {
   readWith({{"offload-param", "none"}}, kFile);
   Known known;
   known.options["offload-optimizer"] = "none";
-  EXPECT_THAT(linesOf(readGood(kFile, known).problems),
-              HasSubstr("not built without `offload_optimizer`"));
+  expectSays(linesOf(readGood(kFile, known).problems),
+             "not built without `offload_optimizer`");
 }
 
 TEST(CommandLine, OffloadsToFilesWhereTheFileDoesNot) {
@@ -133,12 +134,12 @@ TEST(CommandLine, LeavesNoNoteThatIsFalse) {
        {std::tuple("clip-norm", "2", "clipped at 1.0"),
         std::tuple("skip-nonfinite", "true", "updates nothing"),
         std::tuple("reduce-precision", "bf16", "in float32")}) {
-    EXPECT_THAT(notes, HasSubstr(said));
+    expectSays(notes, said);
     Config config = readWith({{option, value}}, kHalf);
     EXPECT_THAT(linesOf(config.notes), Not(HasSubstr(said)));
     EXPECT_EQ(valueOf(config, option), "");
   }
-  EXPECT_THAT(notes, HasSubstr("'optimizer' is missing"));
+  expectSays(notes, "'optimizer' is missing");
   EXPECT_THAT(
       linesOf(readWith({{"optimizer", "sgd"}, {"lr", "1"}}, kHalf).notes),
       Not(HasSubstr("'optimizer' is missing")));
@@ -148,7 +149,7 @@ TEST(CommandLine, LeavesNoNoteThatIsFalse) {
   for (auto [option, value, said] :
        {std::tuple("lr", "1", "rises to 0.001"),
         std::tuple("warmup-type", "linear", "with the logarithm")}) {
-    EXPECT_THAT(notes, HasSubstr(said));
+    expectSays(notes, said);
     EXPECT_THAT(linesOf(readWith({{option, value}}, kDecay).notes),
                 Not(HasSubstr(said)));
   }
@@ -179,7 +180,7 @@ TEST(CommandLine, NamesTheFolderThatAutoDoesNot) {
   TranslatedKey meaning =
       meaningOf(config, "zero_optimization.offload_optimizer.nvme_path");
   EXPECT_EQ(meaning.does, KeySupport::NoEffect);
-  EXPECT_THAT(meaning.text, HasSubstr("give --nvme-path"));
+  expectSays(meaning.text, "give --nvme-path");
   EXPECT_EQ(valueOf(config, "nvme-path"), "");
 }
 

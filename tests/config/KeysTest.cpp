@@ -1,6 +1,7 @@
 //===- KeysTest.cpp - the table of keys -----------------------------------===//
 
 #include "tests/config/Read.h"
+#include "tests/support/Says.h"
 
 #include "absl/strings/match.h"
 
@@ -151,7 +152,7 @@ TEST(Keys, ThatAreUnknownAreSaidWithWhatIsNear) {
   for (auto [text, message] : kUnknown) {
     Config config = readGood(text);
     ASSERT_EQ(config.problems.size(), 1u) << text;
-    EXPECT_THAT(config.problems[0], HasSubstr(message));
+    expectSays(config.problems[0], message);
     EXPECT_EQ(valueOf(config, "zero"), "");
   }
 }

@@ -1,11 +1,10 @@
 //===- OffloadTest.cpp - traps of what the host or a file keeps -----------===//
 
 #include "tests/config/Read.h"
+#include "tests/support/Says.h"
 
 namespace zerograph::config {
 namespace {
-
-using testing::HasSubstr;
 
 TEST(OffloadTraps, OffloadOfParametersIsForStage3) {
   for (int stage : {0, 1, 2, 3}) {
@@ -20,7 +19,7 @@ TEST(OffloadTraps, OffloadOfParametersIsForStage3) {
               stage == 3 ? KeySupport::Applied : KeySupport::NoEffect);
     EXPECT_EQ(valueOf(config, "offload-param"), stage == 3 ? "cpu" : "");
     if (stage < 3) {
-      EXPECT_THAT(meaning.text, HasSubstr(absl::StrCat("with stage ", stage)));
+      expectSays(meaning.text, absl::StrCat("with stage ", stage));
     }
   }
 }
@@ -30,8 +29,8 @@ TEST(OffloadTraps, ParametersAreOffloadedWithTheOptimizerOnly) {
     Config config = readGood(absl::StrCat(
         R"({"zero_optimization": {"stage": 3, "offload_param": {"device": ")",
         device, R"("}}})"));
-    EXPECT_THAT(linesOf(config.problems),
-                HasSubstr("not built without `offload_optimizer`"));
+    expectSays(linesOf(config.problems),
+               "not built without `offload_optimizer`");
   }
 }
 
@@ -53,7 +52,7 @@ TEST(OffloadTraps, SuperOffloadIsRefused) {
                               device, R"(", "super_offload": true}}})"))
             .problems);
   };
-  EXPECT_THAT(problems("cpu"), HasSubstr("not built yet: "));
+  expectSays(problems("cpu"), "not built yet: ");
   EXPECT_EQ(problems("none"), ""); // then it has no effect
 }
 
@@ -84,8 +83,8 @@ TEST(OffloadTraps, BothLieInOneFile) {
   EXPECT_EQ(valueOf(config, "nvme-path"), "/a");
   EXPECT_EQ(valueOf(config, "nvme-block-size"), "262144");
   EXPECT_EQ(valueOf(config, "nvme-queue-depth"), "32");
-  EXPECT_THAT(linesOf(read("nvme", "nvme", "/b").problems),
-              HasSubstr("means --nvme-path /b, but "));
+  expectSays(linesOf(read("nvme", "nvme", "/b").problems),
+             "means --nvme-path /b, but ");
   // A path of what does not lie there says nothing.
   EXPECT_EQ(linesOf(read("nvme", "cpu", "/b").problems), "");
   EXPECT_EQ(valueOf(read("nvme", "none", "/b"), "nvme-path"), "/a");
@@ -97,8 +96,8 @@ TEST(OffloadTraps, BothLieInOneFile) {
   known.options["nvme-path"] = "/c";
   config = read("nvme", "nvme", "/b", known);
   EXPECT_EQ(linesOf(config.problems), "");
-  EXPECT_THAT(linesOf(config.notes),
-              HasSubstr("--nvme-path /c of the command line wins over"));
+  expectSays(linesOf(config.notes),
+             "--nvme-path /c of the command line wins over");
   // With stage 2 parameters are not offloaded, and their path is nobody's.
   known = Known();
   known.stage = 2;

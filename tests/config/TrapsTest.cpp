@@ -1,6 +1,7 @@
 //===- TrapsTest.cpp - what people are caught by --------------------------===//
 
 #include "tests/config/Read.h"
+#include "tests/support/Says.h"
 
 namespace zerograph::config {
 namespace {
@@ -22,14 +23,14 @@ TEST(Traps, TwoSpellingsAreAnError) {
        }) {
     Config config = readGood(text);
     EXPECT_EQ(config.problems.size(), 1u) << text << linesOf(config.problems);
-    EXPECT_THAT(linesOf(config.problems), HasSubstr("given twice: also as '"));
+    expectSays(linesOf(config.problems), "given twice: also as '");
   }
 }
 
 TEST(Traps, BothTypesOf16Bits) {
   Config config =
       readGood(R"({"bf16": {"enabled": true}, "fp16": {"enabled": true}})");
-  EXPECT_THAT(linesOf(config.problems), HasSubstr("keep one of them"));
+  expectSays(linesOf(config.problems), "keep one of them");
   config = readGood(R"({"bfloat16": {"enabled": true}})");
   EXPECT_EQ(valueOf(config, "precision"), "bf16");
   EXPECT_THAT(meaningOf(config, "bfloat16.enabled").does, KeySupport::Applied);
@@ -64,13 +65,13 @@ TEST(Traps, ThePrecisionOfTheCommandLineSwitchesItsSectionOn) {
     Config config = readGood(text, known);
     EXPECT_EQ(valueOf(config, "initial-scale-power"), "10") << text;
     EXPECT_EQ(valueOf(config, "loss-scale-window"), "500") << text;
-    EXPECT_THAT(linesOf(config.notes), HasSubstr("--reduce-precision fp16"));
+    expectSays(linesOf(config.notes), "--reduce-precision fp16");
     EXPECT_EQ(valueOf(config, "skip-nonfinite"), "");
     known.options["precision"] = "bf16";
     config = readGood(text, known);
     EXPECT_EQ(valueOf(config, "initial-scale-power"), "") << text;
     EXPECT_EQ(valueOf(config, "skip-nonfinite"), "true") << text;
-    EXPECT_THAT(linesOf(config.notes), HasSubstr("--reduce-precision bf16"));
+    expectSays(linesOf(config.notes), "--reduce-precision bf16");
     known.options.clear();
     config = readGood(text, known);
     EXPECT_EQ(valueOf(config, "initial-scale-power"), "") << text;
@@ -132,8 +133,8 @@ TEST(Traps, AutoCanBeWhatTransformersFillsIn) {
   EXPECT_EQ(valueOf(config, "warmup-steps"), "1");
   EXPECT_EQ(valueOf(config, "precision"), "");
   EXPECT_TRUE(config.autos.empty());
-  EXPECT_THAT(meaningOf(config, "scheduler.params.warmup_max_lr").text,
-              HasSubstr("auto: 5e-05, Transformers' default"));
+  expectSays(meaningOf(config, "scheduler.params.warmup_max_lr").text,
+             "auto: 5e-05, Transformers' default");
   // Transformers is told what the command line says.
   known.options = {{"lr", "0.01"}, {"weight-decay", "0.1"}};
   config = readGood(kFile, known);
@@ -171,7 +172,7 @@ TEST(Traps, MastersOf16BitsBothOrNone) {
   EXPECT_EQ(valueOf(config, "master-precision"), "bf16");
   config = readGood(R"({"bf16": {"enabled": true,
       "bf16_master_weights_and_grads": true}})");
-  EXPECT_THAT(linesOf(config.problems), HasSubstr("set both or none"));
+  expectSays(linesOf(config.problems), "set both or none");
 }
 
 TEST(Traps, ASectionThatIsOffHasNoEffect) {
@@ -255,7 +256,7 @@ TEST(Traps, WhatTransformersFillsIn) {
   EXPECT_EQ(valueOf(config, "persistence-threshold"), "7680");
   TranslatedKey ahead =
       meaningOf(config, "zero_optimization.stage3_prefetch_bucket_size");
-  EXPECT_THAT(ahead.text, HasSubstr("auto: 530841, as Transformers"));
+  expectSays(ahead.text, "auto: 530841, as Transformers");
   EXPECT_EQ(ahead.value, "\"auto\"");
   config = ofStage('2');
   EXPECT_EQ(valueOf(config, "bucket-bytes"), "2359296");
@@ -305,28 +306,27 @@ TEST(Traps, ActivationsAreComputedAgain) {
   TranslatedKey meaning =
       meaningOf(config, "activation_checkpointing.cpu_checkpointing");
   EXPECT_EQ(meaning.does, KeySupport::Differently);
-  EXPECT_THAT(meaning.text, HasSubstr("stays on the device"));
+  expectSays(meaning.text, "stays on the device");
   EXPECT_EQ(meaningOf(config, "activation_checkpointing.profile").does,
             KeySupport::NoEffect);
 }
 
 TEST(Traps, AKeyOfThePageAlone) {
   Config config = readGood(R"({"zero_optimization": {"grad_hooks": true}})");
-  EXPECT_THAT(meaningOf(config, "zero_optimization.grad_hooks").text,
-              HasSubstr("its code does not"));
+  expectSays(meaningOf(config, "zero_optimization.grad_hooks").text,
+             "its code does not");
   config = readGood(R"({"aio": {"thread_count": 4}})");
-  EXPECT_THAT(meaningOf(config, "aio.thread_count").text,
-              HasSubstr("its code ignores"));
+  expectSays(meaningOf(config, "aio.thread_count").text, "its code ignores");
   config = readGood(R"({"comms_logger": {"enabled": false}})");
-  EXPECT_THAT(meaningOf(config, "comms_logger").text,
-              HasSubstr("even by `enabled: false`"));
+  expectSays(meaningOf(config, "comms_logger").text,
+             "even by `enabled: false`");
 }
 
 TEST(Traps, ClippingThatNobodyWrote) {
   Config config = readGood("{train_batch_size: 4}");
   EXPECT_EQ(valueOf(config, "clip-norm"), "1");
   EXPECT_TRUE(config.settings.back().by_default);
-  EXPECT_THAT(linesOf(config.notes), HasSubstr("since 2026"));
+  expectSays(linesOf(config.notes), "since 2026");
   for (const char *text :
        {"{gradient_clipping: 0}", "{gradient_clipping: 0.0}"}) {
     config = readGood(text);
@@ -378,24 +378,24 @@ TEST(Traps, NullIsAsIfAKeyWereMissing) {
   EXPECT_EQ(skips(R"(, "check_grad_overflow": "auto")"), "true");
   EXPECT_EQ(skips(R"(, "check_grad_overflow": false)"), "");
   EXPECT_EQ(valueOf(readGood("{gradient_clipping: null}"), "clip-norm"), "1");
-  EXPECT_THAT(linesOf(readGood(R"({"scheduler": {"type": "WarmupLR",
+  expectSays(linesOf(readGood(R"({"scheduler": {"type": "WarmupLR",
                                    "params": {"warmup_type": null}}})")
-                          .notes),
-              HasSubstr("'warmup_type' is missing"));
+                         .notes),
+             "'warmup_type' is missing");
 }
 
 TEST(Traps, SumsAreNotMeans) {
   EXPECT_EQ(linesOf(readGood("{gradient_allreduce_op: mean}").problems), "");
-  EXPECT_THAT(linesOf(readGood("{gradient_allreduce_op: sum}").problems),
-              HasSubstr("their mean"));
+  expectSays(linesOf(readGood("{gradient_allreduce_op: sum}").problems),
+             "their mean");
   for (const char *type : {"fp32", "bf16", "fp16"}) {
     Config config =
         readGood(absl::StrCat("{communication_data_type: ", type, "}"));
     EXPECT_EQ(linesOf(config.problems), "");
     EXPECT_EQ(valueOf(config, "reduce-precision"), type);
   }
-  EXPECT_THAT(linesOf(readGood("{communication_data_type: int8}").problems),
-              HasSubstr("expected fp32, bf16 or fp16"));
+  expectSays(linesOf(readGood("{communication_data_type: int8}").problems),
+             "expected fp32, bf16 or fp16");
 }
 
 TEST(Traps, AllProblemsAreReportedTogether) {

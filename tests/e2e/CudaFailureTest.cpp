@@ -72,11 +72,8 @@ protected:
         compile.offload_optimizer = "cpu";
       };
     }
-    auto bytes = serializePlan(compilePlan(training));
-    ASSERT_TRUE(bytes.ok());
-    auto parsed = parsePlan(*bytes);
-    ASSERT_TRUE(parsed.ok());
-    loaded = std::move(*parsed);
+    auto bytes = serializePlan(compilePlan(training)).value();
+    loaded = parsePlan(bytes).value();
     options.steps = 2;
     options.data = {dataOf(training)};
     options.quiet = true;

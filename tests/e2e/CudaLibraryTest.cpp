@@ -10,6 +10,7 @@
 
 #include "tests/e2e/Oracle.h"
 #include "tests/emulator/CublasLt.h"
+#include "tests/support/Says.h"
 
 #include <filesystem>
 #include <fstream>
@@ -89,19 +90,7 @@ TEST(CudaLibrary, ResnetMiniIsNearPyTorch) {
   expectLosses(training, trainEmulated(training, 8));
 }
 
-class CudaAlgorithms : public ::testing::Test {
-protected:
-  void SetUp() override {
-    std::string pattern =
-        (std::filesystem::temp_directory_path() / "zerograph-algorithms-XXXXXX")
-            .string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder); }
-
-  std::string folder;
-};
+using CudaAlgorithms = FolderCase;
 
 // The library chooses by the same, so its algorithms and the bits are the same,
 // also with a file of another stage.
@@ -111,27 +100,22 @@ TEST_F(CudaAlgorithms, DoNotDependOnStagesAndBuckets) {
   training.micro_batch = 2;
   training.steps = 3;
   training.gradients = true;
-  training.algorithms = folder + "/algorithms";
+  training.algorithms = path("algorithms");
   Outcome first = trainEmulated(training, 1);
-  auto text = [&](const std::string &file) {
-    std::ifstream stream(file);
-    return std::string(std::istreambuf_iterator<char>(stream), {});
-  };
   for (int64_t stage = 1; stage < 4; ++stage) {
     training.zero_stage = stage;
     training.bucket_bytes = 1 << (8 + stage);
-    for (const char *file : {"/algorithms", "/own"}) {
-      training.algorithms = folder + file;
+    for (const char *file : {"algorithms", "own"}) {
+      training.algorithms = path(file);
       Outcome other = trainEmulated(training, uint32_t(1 + stage));
       EXPECT_EQ(first.result.losses, other.result.losses);
       expectSameBits(first.parameters, other.parameters, training.describe());
       expectSameBits(first.gradients, other.gradients, training.describe());
     }
-    EXPECT_EQ(text(folder + "/own"), text(folder + "/algorithms"));
-    std::filesystem::remove(folder + "/own");
+    EXPECT_EQ(contentOf(path("own")), contentOf(path("algorithms")));
+    std::filesystem::remove(path("own"));
   }
-  EXPECT_THAT(text(folder + "/algorithms"),
-              ::testing::HasSubstr("product f32 1 x 2 x "));
+  expectSays(contentOf(path("algorithms")), "product f32 1 x 2 x ");
 }
 
 // TF32 is in the plan, and makes other bits.
@@ -140,14 +124,13 @@ TEST_F(CudaAlgorithms, Tf32IsWhatThePlanSays) {
   training.steps = 1;
   Outcome exact = trainEmulated(training, 1);
   training.allow_tf32 = true;
-  training.algorithms = folder + "/tf32";
+  training.algorithms = path("tf32");
   Outcome fast = trainEmulated(training, 1);
   EXPECT_FALSE(exact.plan.devices(0).allow_tf32());
   EXPECT_TRUE(fast.plan.devices(0).allow_tf32());
   EXPECT_NE(exact.parameters, fast.parameters);
-  std::ifstream stream(training.algorithms);
-  std::string text(std::istreambuf_iterator<char>(stream), {});
-  EXPECT_THAT(text, ::testing::HasSubstr(", TF32 allowed, "));
+  std::string text = contentOf(training.algorithms);
+  expectSays(text, ", TF32 allowed, ");
   EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("without TF32")));
 }
 

@@ -10,6 +10,7 @@
 #include "tests/e2e/Matrix.h"
 #include "tests/e2e/Offloads.h"
 #include "tests/emulator/Nccl.h"
+#include "tests/support/Says.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -114,7 +115,7 @@ protected:
   absl::Status errorOf(Training training, TrainOptions options) {
     training = offloaded(training);
     training.target = "cuda:emulated";
-    Scratch scratch;
+    Folder scratch;
     auto plan = compileInto(training, scratch.path + "/plan");
     if (!plan) {
       return absl::OkStatus();
@@ -128,9 +129,6 @@ protected:
     EXPECT_EQ(gpu.leftovers(), "");
     return status;
   }
-  static void expectPart(const absl::Status &status, const std::string &part) {
-    EXPECT_NE(status.message().find(part), std::string::npos) << status;
-  }
 
   Training one = make("mlp-digits", 1, 0, 1, "fp32");
   TrainOptions options;
@@ -139,7 +137,7 @@ protected:
 TEST_F(CudaOffloadErrors, NoGraphOfAWholeProgram) {
   options.steps = 1;
   options.graphs = Graphs::All;
-  expectPart(errorOf(one, options),
+  expectSays(errorOf(one, options),
              "is put in order with the host, which helps the GPU");
 }
 
@@ -157,7 +155,7 @@ TEST_F(CudaOffloadErrors, AStepOfTheHostThatFails) {
   options.debug_nonfinite = true;
   options.deadline_seconds = 20;
   auto begin = std::chrono::steady_clock::now();
-  expectPart(errorOf(one, options), "inf, the first value that is not finite. "
+  expectSays(errorOf(one, options), "inf, the first value that is not finite. "
                                     "The update made it");
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
 }
@@ -165,10 +163,10 @@ TEST_F(CudaOffloadErrors, AStepOfTheHostThatFails) {
 /// In one queue a stream that awaits the host holds up those after it.
 TEST_F(CudaOffloadErrors, MoreStreamsThanQueues) {
   options.steps = 1;
-  expectPart(errorOf(make("mlp-digits", 16, 1, 1, "fp32"), options),
+  expectSays(errorOf(make("mlp-digits", 16, 1, 1, "fp32"), options),
              "let fewer ranks share a GPU");
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "1", 1);
-  expectPart(errorOf(one, options), "unset CUDA_DEVICE_MAX_CONNECTIONS");
+  expectSays(errorOf(one, options), "unset CUDA_DEVICE_MAX_CONNECTIONS");
   unsetenv("CUDA_DEVICE_MAX_CONNECTIONS");
   EXPECT_TRUE(errorOf(one, options).ok());
 }

@@ -6,12 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/e2e/Oracle.h"
 #include "tests/emulator/CublasLt.h"
 #include "tests/emulator/Cudnn.h"
+#include "tests/support/Says.h"
 
 #include <filesystem>
 #include <fstream>
@@ -57,19 +57,7 @@ int countConvolutions(const plan::Plan &plan) {
   return count;
 }
 
-class CudnnTraining : public ::testing::Test {
-protected:
-  void SetUp() override {
-    std::string pattern =
-        (std::filesystem::temp_directory_path() / "zerograph-cudnn-XXXXXX")
-            .string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder); }
-
-  std::string folder;
-};
+using CudnnTraining = FolderCase;
 
 TEST_F(CudnnTraining, ResnetMiniIsNearPyTorch) {
   Training training = resnet();
@@ -85,16 +73,14 @@ TEST_F(CudnnTraining, ResnetMiniIsNearPyTorch) {
 TEST_F(CudnnTraining, TheSameBitsForAllStages) {
   Training training = resnet();
   training.ranks = 2;
-  training.algorithms = folder + "/algorithms";
+  training.algorithms = path("algorithms");
   Outcome first = trainEmulated(training, 1);
-  std::ifstream stream(training.algorithms);
-  std::string text(std::istreambuf_iterator<char>(stream), {});
-  EXPECT_THAT(text, ::testing::HasSubstr("library cuBLASLt 13.1.0\n"));
-  EXPECT_THAT(text, ::testing::HasSubstr("library cuDNN 9.19.0\n"));
+  expectSays(contentOf(training.algorithms), "library cuBLASLt 13.1.0\n",
+             "library cuDNN 9.19.0\n");
   for (int64_t stage = 1; stage < 4; ++stage) {
     training.zero_stage = stage;
     training.graphs = stage == 2 ? Graphs::Off : Graphs::Compute;
-    training.algorithms = stage == 3 ? folder + "/algorithms" : "";
+    training.algorithms = stage == 3 ? path("algorithms") : "";
     Outcome other = trainEmulated(training, uint32_t(1 + stage));
     EXPECT_EQ(first.result.losses, other.result.losses);
     expectSameBits(first.parameters, other.parameters, training.describe());

@@ -126,14 +126,6 @@ plan::Plan compilePlan(const Training &training) {
   return compiled.ok() ? compiled->plan : plan::Plan();
 }
 
-Scratch::Scratch() {
-  path = (std::filesystem::temp_directory_path() / "zerograph-e2e-XXXXXX")
-             .string();
-  EXPECT_NE(mkdtemp(path.data()), nullptr);
-}
-
-Scratch::~Scratch() { std::filesystem::remove_all(path); }
-
 std::optional<LoadedPlan> compileInto(const Training &training,
                                       const std::string &path) {
   auto compiled =
@@ -158,7 +150,7 @@ std::string dataOf(const Training &training) {
 
 Outcome trainModel(const Training &training) {
   Outcome outcome;
-  Scratch scratch;
+  Folder scratch;
   std::string path = scratch.path + "/plan";
   std::optional<LoadedPlan> loaded = compileInto(training, path);
   if (!loaded) {

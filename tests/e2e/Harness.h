@@ -5,6 +5,7 @@
 
 #include "runtime/exec/Train.h"
 #include "tests/e2e/Reference.h"
+#include "tests/support/Folder.h"
 #include "tools/compiler/Compile.h"
 
 #include <functional>
@@ -70,15 +71,6 @@ struct Outcome {
 
 /// Compiles only; a failed expectation names the training.
 plan::Plan compilePlan(const Training &training);
-
-/// A folder for what a training writes, removed with it.
-struct Scratch {
-  Scratch();
-  ~Scratch();
-  Scratch(const Scratch &) = delete;
-  Scratch &operator=(const Scratch &) = delete;
-  std::string path;
-};
 
 /// Compiles into a file, which the weights that need one lie beside; no plan
 /// after a failed expectation.

@@ -11,7 +11,6 @@
 #include <cstdio>
 #include <cstring>
 #include <elf.h>
-#include <filesystem>
 #include <map>
 #include <set>
 #include <sys/wait.h>
@@ -218,8 +217,8 @@ TEST(Plan, CommandsCheckAFileWhoseHashIsRight) {
   for (plan::Step &step : *plan.mutable_programs(0)->mutable_steps()) {
     step.clear_waits();
   }
-  auto folder = std::filesystem::path(::testing::TempDir());
-  std::string path = folder / ("rehashed" + std::to_string(getpid()));
+  Folder folder;
+  std::string path = folder.path + "/plan";
   ASSERT_TRUE(writePlan(plan, path).ok());
   std::string why(verifyPlan(plan).message());
   ASSERT_FALSE(why.empty());
@@ -235,7 +234,6 @@ TEST(Plan, CommandsCheckAFileWhoseHashIsRight) {
     EXPECT_EQ(said.find("zerograph-run "), 0u) << said;
     expectSays(said, why);
   }
-  std::filesystem::remove(path);
 }
 
 } // namespace

@@ -89,7 +89,7 @@ void expectGoodEnd(const std::string &errors, int64_t ranks,
 
 Outcome trainProcesses(const Training &training, uint32_t seed) {
   Outcome outcome;
-  Scratch scratch;
+  Folder scratch;
   std::optional<LoadedPlan> plan =
       compileInto(training, scratch.path + "/plan");
   if (!plan) {

@@ -4,8 +4,9 @@
 #include "runtime/device/cuda/CudaBuffer.h"
 #include "runtime/device/cuda/LibraryWorkspace.h"
 #include "tests/emulator/CublasLt.h"
+#include "tests/support/Folder.h"
+#include "tests/support/Says.h"
 
-#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 #include <bit>
@@ -16,8 +17,6 @@
 #include <unistd.h>
 
 using namespace zerograph;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 namespace {
 
@@ -244,18 +243,16 @@ TEST_F(CublasLtTest, ChoicesAreToldApart) {
       for (uint32_t seed : {1, 2}) {
         emulator::Gpu gpu(seed);
         emulator::CublasLt library(gpu, version);
-        auto context = CudaContext::open(**cudaApi(), 0);
-        ASSERT_TRUE(context.ok());
+        auto context = CudaContext::open(**cudaApi(), 0).value();
         Algorithms none;
-        auto opened = CublasLt::open(*context, product.plan, none);
-        ASSERT_TRUE(opened.ok()) << opened.status();
-        all.insert((*opened)->choices());
+        auto opened = CublasLt::open(context, product.plan, none).value();
+        all.insert(opened->choices());
       }
     }
   }
   EXPECT_EQ(all.size(), 4u);
-  EXPECT_THAT(*all.begin(), HasSubstr("cuBLASLt 13.1.0 on sm_80 with 4 "
-                                      "multiprocessors, algorithms "));
+  expectSays(*all.begin(), "cuBLASLt 13.1.0 on sm_80 with 4 "
+                           "multiprocessors, algorithms ");
 }
 
 // The library also has algorithms whose sums have no order.
@@ -282,20 +279,7 @@ TEST_F(CublasLtTest, Tf32IfThePlanAllowsIt) {
 
 class AlgorithmsTest : public CublasLtTest {
 protected:
-  void SetUp() override {
-    std::string pattern =
-        (std::filesystem::temp_directory_path() / "zerograph-algorithms-XXXXXX")
-            .string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder = pattern;
-    file = folder + "/algorithms";
-  }
-  void TearDown() override { std::filesystem::remove_all(folder); }
-
-  std::string text() const {
-    std::ifstream stream(file);
-    return {std::istreambuf_iterator<char>(stream), {}};
-  }
+  std::string text() const { return zerograph::testing::contentOf(file); }
   void write(const std::string &text) const { std::ofstream(file) << text; }
   /// The error of a run with the file.
   std::string refused(const OneProduct &product, size_t version = 130100) {
@@ -309,7 +293,8 @@ protected:
     return std::string(status.message());
   }
 
-  std::string folder, file;
+  zerograph::testing::Folder folder;
+  std::string file = folder.path + "/algorithms";
   OneProduct product{plan::F32, 1,     12,   10,
                      300,       false, true, 4096 + kWorkspaceSlack};
 };
@@ -317,15 +302,15 @@ protected:
 TEST_F(AlgorithmsTest, AreWrittenAndTakenAgain) {
   std::string chosen = run(product, 1, file);
   std::string written = text();
-  EXPECT_THAT(written,
-              AllOf(HasSubstr("library cuBLASLt 13.1.0\n"),
-                    HasSubstr("gpu sm_80 with 4 multiprocessors\n"),
-                    HasSubstr("product f32 1 x 12 x 10 x 300, B transposed, "
-                              "without TF32, aligned 64 64 64, "
-                              "workspace 4096\n")));
+  expectSays(written, "library cuBLASLt 13.1.0\n",
+             "gpu sm_80 with 4 multiprocessors\n",
+             "product f32 1 x 12 x 10 x 300, B transposed, "
+             "without TF32, aligned 64 64 64, "
+             "workspace 4096\n");
   EXPECT_TRUE(run(product, 2, file) == chosen);
   EXPECT_EQ(text(), written);
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path), {}),
+            1);
 }
 
 // The algorithm of the same product that needs no workspace: not what the
@@ -345,17 +330,15 @@ TEST_F(AlgorithmsTest, AreThoseOfTheFile) {
 
 TEST_F(AlgorithmsTest, OfAnotherVersionAreRefused) {
   run(product, 1, file);
-  EXPECT_THAT(refused(product, 130101),
-              AllOf(HasSubstr("was written for cuBLASLt 13.1.0"),
-                    HasSubstr("here is cuBLASLt 13.1.1")));
+  expectSays(refused(product, 130101), "was written for cuBLASLt 13.1.0",
+             "here is cuBLASLt 13.1.1");
 }
 
 TEST_F(AlgorithmsTest, OfAnotherPlanAreRefused) {
   run(product, 1, file);
   OneProduct other(plan::F32, 1, 12, 10, 301, false, true);
-  EXPECT_THAT(refused(other),
-              AllOf(HasSubstr("program \"step\": step 0 'product'"),
-                    HasSubstr("written for another plan")));
+  expectSays(refused(other), "program \"step\": step 0 'product'",
+             "written for another plan");
 }
 
 TEST_F(AlgorithmsTest, ThatTheLibraryDoesNotTakeAreRefused) {
@@ -363,8 +346,7 @@ TEST_F(AlgorithmsTest, ThatTheLibraryDoesNotTakeAreRefused) {
   std::string damaged = text();
   damaged[damaged.find("  algorithm ") + 12] ^= 1;
   write(damaged);
-  EXPECT_THAT(refused(product), AllOf(HasSubstr("step 0 'product'"),
-                                      HasSubstr("cublasLtMatmulAlgoCheck")));
+  expectSays(refused(product), "step 0 'product'", "cublasLtMatmulAlgoCheck");
 }
 
 // One that the library takes, and whose bits are others each time.
@@ -374,22 +356,21 @@ TEST_F(AlgorithmsTest, WithoutAFixedOrderAreRefused) {
   constexpr size_t kScheme = 32; // of the emulated library's 64 bytes
   changed.replace(changed.find("  algorithm ") + 12 + 2 * kScheme, 2, "01");
   write(changed);
-  EXPECT_THAT(refused(product), HasSubstr("made in no fixed order"));
+  expectSays(refused(product), "made in no fixed order");
 }
 
 TEST_F(AlgorithmsTest, AFileOfSomethingElseIsRefused) {
   write("something else\n");
-  EXPECT_THAT(refused(product),
-              AllOf(HasSubstr(file), HasSubstr("line 1 is 'something else'")));
-  run(product, 1, folder + "/good");
-  file = folder + "/good";
+  expectSays(refused(product), file, "line 1 is 'something else'");
+  run(product, 1, folder.path + "/good");
+  file = folder.path + "/good";
   write(text() + "more\n");
-  EXPECT_THAT(refused(product), HasSubstr("line 6 is 'more'"));
+  expectSays(refused(product), "line 6 is 'more'");
 }
 
 TEST_F(AlgorithmsTest, ThatCannotBeWrittenAreAnError) {
-  file = folder + "/gone/algorithms";
-  EXPECT_THAT(refused(product), HasSubstr(file + " cannot be written"));
+  file = folder.path + "/gone/algorithms";
+  expectSays(refused(product), file + " cannot be written");
 }
 
 TEST_F(CublasLtTest, AnEnvironmentThatChangesProductsIsRefused) {
@@ -402,10 +383,8 @@ TEST_F(CublasLtTest, AnEnvironmentThatChangesProductsIsRefused) {
   absl::Status status = runOn(product, memory);
   unsetenv("NVIDIA_TF32_OVERRIDE");
   unsetenv("CUBLAS_EMULATE_SINGLE_PRECISION");
-  EXPECT_THAT(
-      std::string(status.message()),
-      HasSubstr("the environment has CUBLAS_EMULATE_SINGLE_PRECISION=1, "
-                "NVIDIA_TF32_OVERRIDE=1"));
+  expectSays(status, "the environment has CUBLAS_EMULATE_SINGLE_PRECISION=1, "
+                     "NVIDIA_TF32_OVERRIDE=1");
   EXPECT_TRUE(runOn(product, memory).ok());
 }
 

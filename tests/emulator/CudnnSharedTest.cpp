@@ -25,18 +25,12 @@ protected:
   };
 
   void SetUp() override {
-    auto opened = CudaContext::open(driver, 0);
-    ASSERT_TRUE(opened.ok()) << opened.status();
-    context = *opened;
-    auto algorithms = Algorithms::open("");
-    ASSERT_TRUE(algorithms.ok());
-    auto made = Cudnn::open(context, one.plan, *algorithms);
-    ASSERT_TRUE(made.ok()) << made.status();
-    library = std::move(*made);
+    context = CudaContext::open(driver, 0).value();
+    auto algorithms = Algorithms::open("").value();
+    library = Cudnn::open(context, one.plan, algorithms).value();
     for (Rank &rank : ranks) {
-      auto buffer = makeCudaBuffer(context, plan::DEVICE, one.arena, 64);
-      ASSERT_TRUE(buffer.ok()) << buffer.status();
-      rank.buffer = std::move(*buffer);
+      rank.buffer =
+          makeCudaBuffer(context, plan::DEVICE, one.arena, 64).value();
       std::string memory = one.memory();
       ASSERT_TRUE(rank.buffer->write(0, memory.data(), memory.size()).ok());
       StepBinding binding;
@@ -45,9 +39,7 @@ protected:
         binding.ranges.push_back(
             {rank.buffer.get(), one.offset(i), one.plan.slices(i).bytes()});
       }
-      auto bound = library->bind(binding);
-      ASSERT_TRUE(bound.ok()) << bound.status();
-      rank.operation = std::move(*bound);
+      rank.operation = library->bind(binding).value();
       ASSERT_EQ(driver.cuStreamCreateWithPriority(&rank.stream,
                                                   CU_STREAM_NON_BLOCKING, 0),
                 0);

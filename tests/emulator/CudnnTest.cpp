@@ -2,6 +2,8 @@
 
 #include "tests/emulator/Cudnn.h"
 #include "tests/support/CudnnRun.h"
+#include "tests/support/Folder.h"
+#include "tests/support/Says.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -92,16 +94,14 @@ TEST_F(CudnnTest, TheFirstEngineThatMayBeUsed) {
 
 TEST_F(CudnnTest, WhyNoEngineMayBeUsedIsSaid) {
   OneConvolution one(plain, plan::CONVOLVE);
-  EXPECT_THAT(
-      refused(one, "", 91900, CUDNN_STATUS_INTERNAL_ERROR),
-      AllOf(HasSubstr("step 0 'conv'"),
-            HasSubstr("cuDNN 9.19.0 has no engine for it here"),
-            HasSubstr(": its sums are made in no fixed order; it multiplies on "
-                      "tensor cores"),
-            HasSubstr("; NVRTC compiles it; "),
-            HasSubstr("; cudnnBackendFinalize: made to fail, or not supported "
-                      "(4000)"),
-            HasSubstr(". --convolution generated")));
+  expectSays(refused(one, "", 91900, CUDNN_STATUS_INTERNAL_ERROR),
+             "step 0 'conv'", "cuDNN 9.19.0 has no engine for it here",
+             ": its sums are made in no fixed order; it multiplies on "
+             "tensor cores",
+             "; NVRTC compiles it; ",
+             "; cudnnBackendFinalize: made to fail, or not supported "
+             "(4000)",
+             ". --convolution generated");
 }
 
 // Another engine would find no more of it.
@@ -145,8 +145,8 @@ TEST_F(CudnnTest, ChoicesAreToldApart) {
     }
   }
   EXPECT_EQ(all.size(), 4u);
-  EXPECT_THAT(*all.begin(), HasSubstr("cuDNN 9.19.0 on sm_80 with 4 "
-                                      "multiprocessors, algorithms "));
+  expectSays(*all.begin(), "cuDNN 9.19.0 on sm_80 with 4 "
+                           "multiprocessors, algorithms ");
 }
 
 // But for those that end something, whose failure nobody is told.
@@ -189,44 +189,28 @@ TEST_F(CudnnTest, ALibraryThatDoesNotStart) {
   gpu.failCall("cudnnCreate", 1);
   OneConvolution one(plain, plan::CONVOLVE);
   std::string memory = one.memory();
-  EXPECT_THAT(std::string(runOn(one, memory).message()),
-              AllOf(HasSubstr("cudnnCreate: "),
-                    HasSubstr("emulated is for a newer CUDA than the driver"),
-                    HasSubstr("pip install nvidia-cudnn-cu1"),
-                    HasSubstr("or compile with --convolution generated")));
+  expectSays(runOn(one, memory),
+             "cudnnCreate: ", "emulated is for a newer CUDA than the driver",
+             "pip install nvidia-cudnn-cu1",
+             "or compile with --convolution generated");
 }
 
 TEST_F(CudnnTest, AnotherTypeIsRefused) {
   OneConvolution one(plain, plan::CONVOLVE);
   one.step->mutable_convolution()->set_element_type(plan::BF16);
-  EXPECT_THAT(refused(one), AllOf(HasSubstr("step 0 'conv'"),
-                                  HasSubstr("takes F32 and F64, found BF16")));
+  expectSays(refused(one), "step 0 'conv'", "takes F32 and F64, found BF16");
 }
 
 TEST_F(CudnnTest, AnEnvironmentThatChangesConvolutionsIsRefused) {
   setenv("NVIDIA_TF32_OVERRIDE", "1", 1);
   std::string message = refused(OneConvolution(plain, plan::CONVOLVE));
   unsetenv("NVIDIA_TF32_OVERRIDE");
-  EXPECT_THAT(message, AllOf(HasSubstr("NVIDIA_TF32_OVERRIDE=1"),
-                             HasSubstr("how cuDNN computes")));
+  expectSays(message, "NVIDIA_TF32_OVERRIDE=1", "how cuDNN computes");
 }
 
 class CudnnAlgorithms : public CudnnTest {
 protected:
-  void SetUp() override {
-    std::string pattern =
-        (std::filesystem::temp_directory_path() / "zerograph-algorithms-XXXXXX")
-            .string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder = pattern;
-    file = folder + "/algorithms";
-  }
-  void TearDown() override { std::filesystem::remove_all(folder); }
-
-  std::string text() const {
-    std::ifstream stream(file);
-    return {std::istreambuf_iterator<char>(stream), {}};
-  }
+  std::string text() const { return zerograph::testing::contentOf(file); }
   /// The file that a run wrote, with another engine.
   void writeWith(const std::string &engine) {
     run(one, 1, file);
@@ -236,21 +220,20 @@ protected:
                         << "\n";
   }
 
-  std::string folder, file;
+  zerograph::testing::Folder folder;
+  std::string file = folder.path + "/algorithms";
   OneConvolution one{plain, plan::WEIGHTS_GRADIENT, plan::F32, kEnough};
 };
 
 TEST_F(CudnnAlgorithms, AreWrittenAndTakenAgain) {
   std::vector<double> chosen = run(one, 1, file);
   std::string written = text();
-  EXPECT_THAT(
-      written,
-      AllOf(HasSubstr("library cuDNN 9.19.0\n"),
-            HasSubstr("gpu sm_80 with 4 multiprocessors\n"),
-            HasSubstr("convolution gradient of the weights f32 2 x 3 x 8 x 8 "
-                      "by 16 x 3 x 3 x 3 to 2 x 16 x 8 x 8, strides 1 1, low "
-                      "1 1, dilations 1 1, groups 1, without TF32, workspace "
-                      "1048576\n  algorithm engine 30, 2=4 12=2\n")));
+  expectSays(written, "library cuDNN 9.19.0\n",
+             "gpu sm_80 with 4 multiprocessors\n",
+             "convolution gradient of the weights f32 2 x 3 x 8 x 8 "
+             "by 16 x 3 x 3 x 3 to 2 x 16 x 8 x 8, strides 1 1, low "
+             "1 1, dilations 1 1, groups 1, without TF32, workspace "
+             "1048576\n  algorithm engine 30, 2=4 12=2\n");
   EXPECT_EQ(run(one, 2, file), chosen);
   EXPECT_EQ(text(), written);
 }
@@ -259,15 +242,14 @@ TEST_F(CudnnAlgorithms, AreThoseOfTheFile) {
   writeWith("engine 0");
   run(one, 1, file);
   EXPECT_THAT(engines, ElementsAre(0));
-  EXPECT_THAT(text(), HasSubstr("algorithm engine 0\n"));
+  expectSays(text(), "algorithm engine 0\n");
 }
 
 // None that the heuristic would have been refused for.
 TEST_F(CudnnAlgorithms, ThatMayNotBeUsedAreRefused) {
   writeWith("engine 20");
-  EXPECT_THAT(refused(one, file),
-              AllOf(HasSubstr("step 0 'conv'"),
-                    HasSubstr("its sums are made in no fixed order")));
+  expectSays(refused(one, file), "step 0 'conv'",
+             "its sums are made in no fixed order");
   const std::pair<const char *, const char *> kOthers[] = {
       {"engine 21, 2=1", "multiplies on tensor cores, in TF32"},
       {"engine 22", "transforms by Winograd"},
@@ -287,11 +269,10 @@ TEST_F(CudnnAlgorithms, ThatMayNotBeUsedAreRefused) {
 
 TEST_F(CudnnAlgorithms, OfAnotherVersionOrPlanAreRefused) {
   run(one, 1, file);
-  EXPECT_THAT(refused(one, file, 91800),
-              AllOf(HasSubstr("was written for cuDNN 9.19.0"),
-                    HasSubstr("here is cuDNN 9.18.0")));
-  EXPECT_THAT(refused(OneConvolution(plain, plan::CONVOLVE), file),
-              HasSubstr("written for another plan"));
+  expectSays(refused(one, file, 91800), "was written for cuDNN 9.19.0",
+             "here is cuDNN 9.18.0");
+  expectSays(refused(OneConvolution(plain, plan::CONVOLVE), file),
+             "written for another plan");
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 //===- GpuTest.cpp - what a real driver may get away with is found --------===//
 
 #include "tests/emulator/Gpu.h"
+#include "tests/support/Says.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -67,7 +68,7 @@ TEST_F(GpuTest, StreamsThatNothingOrders) {
   set(streams[1]);
   api.cuStreamSynchronize(streams[0]);
   api.cuStreamSynchronize(streams[1]);
-  EXPECT_THAT(gpu.complaint(), HasSubstr("nothing puts the two in order"));
+  expectSays(gpu.complaint(), "nothing puts the two in order");
 }
 
 TEST_F(GpuTest, OtherMemoryNeedsNoOrder) {
@@ -94,7 +95,7 @@ TEST_F(GpuTest, AnEventSaysNothingOfWhatComesAfterIt) {
   set(streams[1]);
   api.cuStreamSynchronize(streams[0]);
   api.cuStreamSynchronize(streams[1]);
-  EXPECT_THAT(gpu.complaint(), HasSubstr("nothing puts the two in order"));
+  expectSays(gpu.complaint(), "nothing puts the two in order");
 }
 
 TEST_F(GpuTest, TheHostOrdersStreams) {
@@ -111,36 +112,36 @@ TEST_F(GpuTest, StreamsDoNotWaitForTheDefaultOne) {
   set(streams[0]);
   api.cuStreamSynchronize(streams[0]);
   api.cuStreamSynchronize(nullptr);
-  EXPECT_THAT(gpu.complaint(), HasSubstr("nothing puts the two in order"));
+  expectSays(gpu.complaint(), "nothing puts the two in order");
 }
 
 TEST_F(GpuTest, AnEventThatWasNeverRecorded) {
   EXPECT_NE(api.cuStreamWaitEvent(streams[0], event, 0), 0);
-  EXPECT_THAT(gpu.complaint(), HasSubstr("never recorded"));
+  expectSays(gpu.complaint(), "never recorded");
 }
 
 TEST_F(GpuTest, BytesBeyondAnAllocation) {
   set(streams[0], 4064);
   api.cuStreamSynchronize(streams[0]);
-  EXPECT_THAT(gpu.complaint(), HasSubstr("not of one allocation"));
+  expectSays(gpu.complaint(), "not of one allocation");
 }
 
 TEST_F(GpuTest, MemoryThatIsNotMapped) {
   api.cuMemUnmap(memory, 4096);
   set(streams[0]);
   api.cuStreamSynchronize(streams[0]);
-  EXPECT_THAT(gpu.complaint(), HasSubstr("not of one allocation"));
+  expectSays(gpu.complaint(), "not of one allocation");
 }
 
 TEST_F(GpuTest, AddressesThatMemoryIsMappedTo) {
   EXPECT_NE(api.cuMemAddressFree(memory, 4096), 0);
-  EXPECT_THAT(gpu.complaint(), HasSubstr("memory is mapped to"));
+  expectSays(gpu.complaint(), "memory is mapped to");
 }
 
 TEST_F(GpuTest, AThreadWithoutAContext) {
   api.cuCtxSetCurrent(nullptr);
   EXPECT_NE(api.cuMemUnmap(memory, 4096), 0);
-  EXPECT_THAT(gpu.complaint(), HasSubstr("needs a context"));
+  expectSays(gpu.complaint(), "needs a context");
 }
 
 /// Records what `enqueue` gives streams[0], and launches it twice.
@@ -209,7 +210,7 @@ TEST_F(GraphTest, OfStreamsThatNothingOrders) {
   });
   api.cuGraphLaunch(executable, streams[0]);
   api.cuStreamSynchronize(streams[0]);
-  EXPECT_THAT(gpu.complaint(), HasSubstr("nothing puts the two in order"));
+  expectSays(gpu.complaint(), "nothing puts the two in order");
 }
 
 TEST_F(GraphTest, OfAStreamThatIsNotJoined) {
@@ -218,7 +219,7 @@ TEST_F(GraphTest, OfAStreamThatIsNotJoined) {
     api.cuStreamWaitEvent(streams[1], event, 0);
     set(streams[1]);
   });
-  EXPECT_THAT(gpu.complaint(), HasSubstr("was not joined"));
+  expectSays(gpu.complaint(), "was not joined");
 }
 
 TEST_F(GraphTest, ALaunchGoesOnWithoutTheGraph) {
@@ -242,7 +243,7 @@ TEST_F(GraphTest, ALaunchGoesOnWithoutTheGraph) {
 TEST_F(GraphTest, AwaitsNothingFromOutside) {
   api.cuEventRecord(event, streams[1]);
   record([&] { api.cuStreamWaitEvent(streams[0], event, 0); });
-  EXPECT_THAT(gpu.complaint(), HasSubstr("from outside of the graph"));
+  expectSays(gpu.complaint(), "from outside of the graph");
 }
 
 TEST_F(GraphTest, NothingIsAllocatedMeanwhile) {
@@ -250,7 +251,7 @@ TEST_F(GraphTest, NothingIsAllocatedMeanwhile) {
     void *more = nullptr;
     EXPECT_NE(api.cuMemHostAlloc(&more, 64, 0), 0);
   });
-  EXPECT_THAT(gpu.complaint(), HasSubstr("records a graph"));
+  expectSays(gpu.complaint(), "records a graph");
 }
 
 using GpuDeathTest = GpuTest;

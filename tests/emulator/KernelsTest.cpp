@@ -3,16 +3,15 @@
 #include "tests/emulator/Kernels.h"
 
 #include "absl/strings/str_cat.h"
+#include "tests/support/Says.h"
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/SourceMgr.h"
-#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 using namespace zerograph;
 using namespace zerograph::emulator;
-using ::testing::HasSubstr;
 
 namespace {
 
@@ -59,9 +58,7 @@ absl::Status run(const std::string &body,
 void expectRefused(const std::string &body, const std::string &why,
                    uint32_t blocks = 1) {
   for (uint32_t seed = 1; seed <= 3; ++seed) {
-    absl::Status status = run(body, nullptr, blocks, seed);
-    EXPECT_FALSE(status.ok()) << body;
-    EXPECT_THAT(std::string(status.message()), HasSubstr(why));
+    expectSays(run(body, nullptr, blocks, seed), why);
   }
 }
 
@@ -260,8 +257,7 @@ TEST(Kernels, InstructionsThatItDoesNotHave) {
                                     text + "\n ret void\n}\n",
                                 error, context);
   ASSERT_TRUE(module);
-  EXPECT_THAT(std::string(Kernels::compile(*module).status().message()),
-              HasSubstr("read.ptx.sreg.tid.y"));
+  expectSays(Kernels::compile(*module).status(), "read.ptx.sreg.tid.y");
 }
 
 } // namespace

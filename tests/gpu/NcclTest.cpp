@@ -24,32 +24,27 @@ TEST(GpuNccl, OneRankGathersIntoPlace) {
       GTEST_SKIP() << status.message();
     }
   }
-  auto gpu = CudaContext::open(**driver, 0);
-  ASSERT_TRUE(gpu.ok()) << gpu.status();
+  auto gpu = CudaContext::open(**driver, 0).value();
   auto ranks = makeLocalGroup({});
-  auto comm = NcclComm::join(**library, *gpu, *ranks[0], kDeadline);
-  ASSERT_TRUE(comm.ok()) << comm.status();
+  auto comm = NcclComm::join(**library, gpu, *ranks[0], kDeadline).value();
 
   constexpr uint64_t kBytes = 1 << 20;
-  auto scratch = Scratch::make(*gpu, kBytes);
-  ASSERT_TRUE(scratch.ok()) << scratch.status();
-  auto registered = (*comm)->registerMemory(scratch->memory(), kBytes);
-  ASSERT_TRUE(registered.ok()) << registered.status();
-  std::cout << "registered: " << (registered->empty() ? "yes" : *registered)
+  auto scratch = Scratch::make(gpu, kBytes).value();
+  auto registered = comm->registerMemory(scratch.memory(), kBytes).value();
+  std::cout << "registered: " << (registered.empty() ? "yes" : registered)
             << "\n";
-  auto *memory = reinterpret_cast<void *>(scratch->memory());
+  auto *memory = reinterpret_cast<void *>(scratch.memory());
   for (int time = 0; time < 3; ++time) {
-    absl::Status status = (*comm)->group([&](ncclComm_t of) -> absl::Status {
+    absl::Status status = comm->group([&](ncclComm_t of) -> absl::Status {
       ZG_NCCL(**library, ncclAllGather, memory, memory, kBytes, ncclUint8, of,
-              scratch->stream());
+              scratch.stream());
       return absl::OkStatus();
     });
     ASSERT_TRUE(status.ok()) << status;
   }
-  absl::Status ended =
-      scratch->await(kDeadline, [&] { return (*comm)->check(); });
+  absl::Status ended = scratch.await(kDeadline, [&] { return comm->check(); });
   ASSERT_TRUE(ended.ok()) << ended;
-  absl::Status closed = (*comm)->close();
+  absl::Status closed = comm->close();
   EXPECT_TRUE(closed.ok()) << closed;
 }
 

@@ -1,6 +1,7 @@
 //===- OptionRulesTest.cpp - what must hold between options ---------------===//
 
 #include "tools/cli/OptionRules.h"
+#include "tests/support/Says.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -77,11 +78,12 @@ TEST(OptionRules, DoNotLookAtAChoiceThatIsTheDefault) {
 TEST(OptionRules, NameAllContradictionsAtOnce) {
   std::string error = errorOf(
       {"--zero", "2", "--offload-param", "nvme", "--offload-gradients", "cpu"});
-  EXPECT_THAT(error, HasSubstr("--offload-param nvme needs --zero 3, and "
-                               "--zero is 2: with less,"));
-  EXPECT_THAT(error, HasSubstr("\n  --offload-param nvme needs "
-                               "--offload-optimizer, which is not given"));
-  EXPECT_THAT(error, HasSubstr("\n  --offload-gradients cpu needs"));
+  expectSays(error,
+             "--offload-param nvme needs --zero 3, and "
+             "--zero is 2: with less,",
+             "\n  --offload-param nvme needs "
+             "--offload-optimizer, which is not given",
+             "\n  --offload-gradients cpu needs");
   EXPECT_THAT(error, Not(HasSubstr("no effect"))); // a warning
 }
 

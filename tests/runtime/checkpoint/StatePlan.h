@@ -7,12 +7,11 @@
 #include "runtime/device/host/HostBuffer.h"
 #include "runtime/plan/Mesh.h"
 #include "runtime/state/Layout.h"
+#include "tests/support/Folder.h"
 
 #include "gtest/gtest.h"
 
 #include <cstring>
-#include <filesystem>
-#include <unistd.h>
 
 namespace zerograph::testing {
 
@@ -142,20 +141,6 @@ inline void fill(const plan::Plan &plan, const RankMemory &memory) {
     }
   });
 }
-
-/// A folder of the test's own.
-class FolderCase : public ::testing::Test {
-protected:
-  void SetUp() override {
-    folder = std::filesystem::path(::testing::TempDir()) /
-             ("checkpoint" + std::to_string(getpid()));
-    std::filesystem::create_directories(folder);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder); }
-  std::string path(const std::string &name) const { return folder / name; }
-
-  std::filesystem::path folder;
-};
 
 } // namespace zerograph::testing
 

@@ -5,6 +5,7 @@
 
 #include "runtime/comm/local/LocalGroup.h"
 #include "runtime/comm/tcp/TcpControlPlane.h"
+#include "tests/support/Threads.h"
 
 #include "gtest/gtest.h"
 
@@ -62,19 +63,13 @@ makePlanes(Transport transport, unsigned world, Deadline deadline) {
     return planes;
   }
   uint16_t port = freePort();
-  std::vector<std::thread> threads;
-  for (unsigned rank = 0; rank < world; ++rank) {
-    threads.emplace_back([&, rank] {
-      TcpOptions options;
-      options.deadline = deadline;
-      auto joined = TcpControlPlane::join(launchOf(rank, world, port), options);
-      EXPECT_TRUE(joined.ok()) << joined.status();
-      planes[rank] = joined.ok() ? *std::move(joined) : nullptr;
-    });
-  }
-  for (std::thread &thread : threads) {
-    thread.join();
-  }
+  onThreads(world, [&](unsigned rank) {
+    TcpOptions options;
+    options.deadline = deadline;
+    auto joined = TcpControlPlane::join(launchOf(rank, world, port), options);
+    EXPECT_TRUE(joined.ok()) << joined.status();
+    planes[rank] = joined.ok() ? *std::move(joined) : nullptr;
+  });
   return planes;
 }
 
@@ -88,18 +83,12 @@ std::vector<absl::Status> onPlanes(Transport transport, unsigned world,
   if (std::count(planes.begin(), planes.end(), nullptr) > 0) {
     return statuses;
   }
-  std::vector<std::thread> threads;
-  for (unsigned rank = 0; rank < world; ++rank) {
-    threads.emplace_back([&, rank] {
-      statuses[rank] = body(*planes[rank]);
-      if (!statuses[rank].ok()) {
-        planes[rank]->abort(statuses[rank]);
-      }
-    });
-  }
-  for (std::thread &thread : threads) {
-    thread.join();
-  }
+  onThreads(world, [&](unsigned rank) {
+    statuses[rank] = body(*planes[rank]);
+    if (!statuses[rank].ok()) {
+      planes[rank]->abort(statuses[rank]);
+    }
+  });
   // At once, as they would if they were processes.
   std::vector<std::thread> ends;
   for (auto &plane : planes) {

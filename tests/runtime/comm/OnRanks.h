@@ -4,9 +4,9 @@
 #define ZEROGRAPH_TESTS_RUNTIME_COMM_ONRANKS_H
 
 #include "runtime/comm/local/LocalGroup.h"
+#include "tests/support/Threads.h"
 
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace zerograph::testing {
@@ -21,18 +21,12 @@ template <typename Body>
 std::vector<absl::Status> onRanks(LocalGroupOptions options, const Body &body) {
   auto group = makeLocalGroup(options);
   std::vector<absl::Status> statuses(options.world);
-  std::vector<std::thread> threads;
-  for (unsigned rank = 0; rank < options.world; ++rank) {
-    threads.emplace_back([&, rank] {
-      statuses[rank] = body(*group[rank]);
-      if (!statuses[rank].ok()) {
-        group[rank]->abort(statuses[rank]);
-      }
-    });
-  }
-  for (std::thread &thread : threads) {
-    thread.join();
-  }
+  onThreads(options.world, [&](unsigned rank) {
+    statuses[rank] = body(*group[rank]);
+    if (!statuses[rank].ok()) {
+      group[rank]->abort(statuses[rank]);
+    }
+  });
   return statuses;
 }
 

@@ -3,8 +3,8 @@
 #include "runtime/device/cuda/CudaProgram.h"
 #include "runtime/device/cuda/CudaMemory.h"
 #include "tests/emulator/Gpu.h"
+#include "tests/support/Says.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -12,8 +12,6 @@
 
 namespace zerograph {
 namespace {
-
-using ::testing::HasSubstr;
 
 constexpr uint64_t kSteps = 1000;
 /// About as many as a driver has room for.
@@ -96,7 +94,7 @@ TEST_F(CudaProgramTest, EachStepIsPassedOn) {
     return place == 7 ? absl::DataLossError("bad") : absl::OkStatus();
   });
   uint32_t step = 0;
-  EXPECT_THAT(std::string(run(step).message()), HasSubstr("bad"));
+  expectSays(run(step), "bad");
   EXPECT_EQ(step, 7u);
   EXPECT_EQ(passed, 8u);
   EXPECT_EQ(gpu.complaint(), "");
@@ -129,9 +127,7 @@ TEST_F(CudaProgramTest, FillsNoQueueOfAGpuThatStalls) {
   bind(std::chrono::milliseconds(200));
   gpu.stall(100);
   uint32_t step = 0;
-  absl::Status status = run(step);
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("the GPU finished nothing for 0.2 s"));
+  expectSays(run(step), "the GPU finished nothing for 0.2 s");
   EXPECT_GT(step, 0u);
   EXPECT_LE(step, 100u);
   EXPECT_GT(issued, 256u);

@@ -1,14 +1,12 @@
 //===- CudaWatchTest.cpp - what is said of a GPU that does not finish -----===//
 
 #include "runtime/device/cuda/CudaWatch.h"
+#include "tests/support/Says.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace zerograph {
 namespace {
-
-using ::testing::HasSubstr;
 
 /// The answers that the driver gives of an event, which is a pointer to this.
 struct Said {
@@ -87,7 +85,7 @@ TEST_F(CudaWatchTest, ErrorsAreBoundedByWhatWasPassed) {
   mark(0, b, 4, 9);
   mark(1, c, 5, 5);
   CudaUndone undone = watch.await(std::chrono::seconds(60));
-  EXPECT_THAT(std::string(undone.status.message()), HasSubstr("it burns"));
+  expectSays(undone.status, "it burns");
   EXPECT_EQ(undone.first, 4u);
   EXPECT_EQ(undone.last, 9u);
 }
@@ -98,8 +96,7 @@ TEST_F(CudaWatchTest, ADeadlineNamesWhatIsStuck) {
   mark(0, never, 4, 4);
   CudaUndone undone = watch.await(kSoon);
   EXPECT_TRUE(absl::IsDeadlineExceeded(undone.status));
-  EXPECT_THAT(std::string(undone.status.message()),
-              HasSubstr("finished nothing for 0.005 s"));
+  expectSays(undone.status, "finished nothing for 0.005 s");
   EXPECT_EQ(undone.first, 4u);
 }
 
@@ -108,7 +105,7 @@ TEST_F(CudaWatchTest, OperationsThatKnowOfAnError) {
   Noticing noticing;
   mark(0, never, 2, 2, {&noticing});
   CudaUndone undone = watch.await(std::chrono::seconds(60));
-  EXPECT_THAT(std::string(undone.status.message()), HasSubstr("no cable"));
+  expectSays(undone.status, "no cable");
 }
 
 } // namespace

@@ -80,10 +80,9 @@ protected:
       GTEST_SKIP() << cudnnVersion(*api)
                    << " cannot be told of a GPU that is not there; 9.11 can";
     }
-    auto made =
-        CudnnDescriptor::create(*api, CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
-    ASSERT_TRUE(made.ok()) << made.status();
-    properties = std::move(*made);
+    properties =
+        CudnnDescriptor::create(*api, CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR)
+            .value();
     const std::string &json = GetParam().json;
     ASSERT_TRUE(properties
                     .set(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION,
@@ -122,15 +121,14 @@ TEST_P(CudnnEngines, ThereIsOneForEachConvolution) {
         auto one = chosen(kind);
         ASSERT_NE(one, nullptr);
         EXPECT_LE(one->workspaceBytes(), kind.workspace);
-        auto read = CudnnEngine::parse(one->engine().text());
-        ASSERT_TRUE(read.ok()) << read.status();
+        auto read = CudnnEngine::parse(one->engine().text()).value();
         auto again =
-            CudnnConvolution::create({*api, nullptr, &properties}, kind);
-        ASSERT_TRUE(again.ok()) << again.status();
-        absl::Status taken = (*again)->take(*read);
+            CudnnConvolution::create({*api, nullptr, &properties}, kind)
+                .value();
+        absl::Status taken = again->take(read);
         EXPECT_TRUE(taken.ok()) << kind.text() << ": " << taken;
-        EXPECT_EQ((*again)->engine().text(), one->engine().text());
-        EXPECT_EQ((*again)->workspaceBytes(), one->workspaceBytes());
+        EXPECT_EQ(again->engine().text(), one->engine().text());
+        EXPECT_EQ(again->workspaceBytes(), one->workspaceBytes());
         auto pack = one->pack({kMadeUp, 2 * kMadeUp, 3 * kMadeUp}, 4 * kMadeUp);
         EXPECT_TRUE(pack.ok()) << kind.text() << ": " << pack.status();
       }

@@ -1,8 +1,9 @@
 //===- FileArenaTest.cpp - what a rank keeps in a file --------------------===//
 
 #include "runtime/device/file/FileArena.h"
+#include "tests/support/Folder.h"
+#include "tests/support/Says.h"
 
-#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 #include <cstdlib>
@@ -16,15 +17,7 @@
 namespace zerograph {
 namespace {
 
-using ::testing::HasSubstr;
-
-struct Folder {
-  Folder() { EXPECT_NE(mkdtemp(path.data()), nullptr); }
-  ~Folder() { std::filesystem::remove_all(path); }
-  std::string path =
-      (std::filesystem::temp_directory_path() / "zerograph-file-XXXXXX")
-          .string();
-};
+using testing::Folder;
 
 /// Memory that begins at a page.
 struct Pages {
@@ -143,9 +136,8 @@ TEST_P(FileArenaTest, NamesAFlippedByte) {
   ASSERT_TRUE(arena->read(0, data.data(), 8192).ok());
   absl::Status status = arena->read(0, data.data(), data.size());
   EXPECT_TRUE(absl::IsDataLoss(status)) << status;
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("bytes 8192 to 12288 are not those that were written"));
-  EXPECT_THAT(std::string(status.message()), HasSubstr("zerograph-rank1-"));
+  expectSays(status, "bytes 8192 to 12288 are not those that were written",
+             "zerograph-rank1-");
   // Nor is it kept, and given a new checksum, with what is written beside it.
   EXPECT_TRUE(absl::IsDataLoss(arena->write(9001, "a", 1)));
 }
@@ -157,8 +149,7 @@ TEST_P(FileArenaTest, NamesWhatIsCutOff) {
   std::vector<std::byte> data(50000);
   absl::Status status = arena->read(0, data.data(), data.size());
   EXPECT_TRUE(absl::IsDataLoss(status)) << status;
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("the file ends at byte "));
+  expectSays(status, "the file ends at byte ");
 }
 
 TEST_P(FileArenaTest, AFullDiskIsNoSurprise) {
@@ -171,37 +162,32 @@ TEST_P(FileArenaTest, AFullDiskIsNoSurprise) {
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
   ASSERT_FALSE(arena.ok());
   EXPECT_TRUE(absl::IsResourceExhausted(arena.status()));
-  EXPECT_THAT(std::string(arena.status().message()),
-              HasSubstr("cannot make a file of 2,097,152 bytes for the states "
-                        "of rank 1"));
+  expectSays(arena.status(),
+             "cannot make a file of 2,097,152 bytes for the states "
+             "of rank 1");
   EXPECT_TRUE(std::filesystem::is_empty(folder.path));
   // More than the disk has.
   arena = FileArena::create(options, uint64_t(1) << 46, 1);
-  ASSERT_FALSE(arena.ok());
-  EXPECT_THAT(std::string(arena.status().message()),
-              HasSubstr("are free there"));
+  expectSays(arena.status(), "are free there");
 }
 
 TEST_P(FileArenaTest, AFolderThatIsNone) {
   FileOptions options{folder.path + "/none", 8192, 3, GetParam()};
-  EXPECT_THAT(
-      std::string(FileArena::create(options, 10, 0).status().message()),
-      HasSubstr("/none: cannot make a file for the states of rank 0: No such"));
-  EXPECT_THAT(std::string(probeFolder(options.folder).status().message()),
-              HasSubstr("/none: cannot make a file there"));
+  expectSays(FileArena::create(options, 10, 0).status(),
+             "/none: cannot make a file for the states of rank 0: No such");
+  expectSays(probeFolder(options.folder).status(),
+             "/none: cannot make a file there");
   options = {folder.path, 5000, 3, GetParam()};
-  EXPECT_THAT(std::string(FileArena::create(options, 10, 0).status().message()),
-              HasSubstr("expected a multiple of 4096"));
+  expectSays(FileArena::create(options, 10, 0).status(),
+             "expected a multiple of 4096");
   options.folder = "";
-  EXPECT_THAT(std::string(FileArena::create(options, 10, 0).status().message()),
-              HasSubstr("give --nvme-path"));
+  expectSays(FileArena::create(options, 10, 0).status(), "give --nvme-path");
 }
 
 TEST(ProbeFolder, SaysWhatThereIs) {
   Folder folder;
-  auto support = probeFolder(folder.path);
-  ASSERT_TRUE(support.ok()) << support.status();
-  EXPECT_GT(support->free, 0u);
+  auto support = probeFolder(folder.path).value();
+  EXPECT_GT(support.free, 0u);
   EXPECT_TRUE(std::filesystem::is_empty(folder.path));
 }
 

@@ -1,12 +1,11 @@
 //===- HostMemoryTest.cpp - memory that is not there is refused -----------===//
 
 #include "runtime/device/host/HostMemory.h"
+#include "tests/support/Says.h"
 
-#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 using namespace zerograph;
-using ::testing::HasSubstr;
 
 namespace {
 
@@ -23,8 +22,8 @@ TEST(HostMemory, TheLeastOfWhatIsAvailableAndAllowedCounts) {
   memory.available = 1000;
   memory.swap = 500;
   EXPECT_TRUE(checkMemory(1500, memory).ok());
-  EXPECT_THAT(std::string(checkMemory(1501, memory).message()),
-              HasSubstr("need 1,501 bytes, and 1,500 are available"));
+  expectSays(checkMemory(1501, memory),
+             "need 1,501 bytes, and 1,500 are available");
   memory.limit = 1200;
   EXPECT_FALSE(checkMemory(1201, memory).ok());
 }

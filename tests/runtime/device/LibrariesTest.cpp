@@ -1,6 +1,8 @@
 //===- LibrariesTest.cpp - where libraries are looked for -----------------===//
 
 #include "runtime/device/cuda/Libraries.h"
+#include "tests/support/Folder.h"
+#include "tests/support/Says.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -20,13 +22,9 @@ namespace {
 constexpr char kFile[] = "libzerograph_test.so.13";
 
 /// A folder with a virtual environment, and nothing else of Python to be seen.
-class LibrariesTest : public ::testing::Test {
+class LibrariesTest : public zerograph::testing::FolderCase {
 protected:
   void SetUp() override {
-    std::string pattern =
-        (fs::temp_directory_path() / "zerograph-libraries-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    root = fs::canonical(pattern);
     for (const char *name :
          {"PYTHONPATH", "CONDA_PREFIX", "HOME", "CUDA_HOME", "CUDA_PATH"}) {
       keep(name, nullptr);
@@ -38,7 +36,6 @@ protected:
     for (const auto &[name, value] : kept) {
       value ? setenv(name, value->c_str(), 1) : unsetenv(name);
     }
-    fs::remove_all(root);
   }
 
   /// The place of the library in a version of Python.
@@ -50,7 +47,7 @@ protected:
     fs::copy_file(ZEROGRAPH_TEST_LIBRARY, folder / kFile);
   }
 
-  fs::path root;
+  const fs::path root = fs::canonical(folder);
   LibraryNames names{"TheLibrary", {kFile}, {"cu13", "old"}, "nvidia-it"};
 
 private:
@@ -65,20 +62,18 @@ private:
 
 TEST_F(LibrariesTest, InAWheel) {
   putLibrary(place("python3.9", "old"));
-  auto library = openLibrary(names);
-  ASSERT_TRUE(library.ok()) << library.status();
-  EXPECT_EQ(library->path, place("python3.9", "old") / kFile);
+  auto library = openLibrary(names).value();
+  EXPECT_EQ(library.path, place("python3.9", "old") / kFile);
   int (*answer)() = nullptr;
   absl::Status found = findSymbols(
-      names, *library,
+      names, library,
       {{"zerograph_test_answer", reinterpret_cast<void **>(&answer)}});
   ASSERT_TRUE(found.ok()) << found;
   EXPECT_EQ(answer(), 42);
   void *none = nullptr;
   std::string missing(
-      findSymbols(names, *library, {{"zerograph_gone", &none}}).message());
-  EXPECT_THAT(missing, HasSubstr("TheLibrary has no zerograph_gone"));
-  EXPECT_THAT(missing, HasSubstr(library->path));
+      findSymbols(names, library, {{"zerograph_gone", &none}}).message());
+  expectSays(missing, "TheLibrary has no zerograph_gone", library.path);
 }
 
 TEST_F(LibrariesTest, TheNewestPythonAndTheFirstFolderAreFirst) {
@@ -90,9 +85,8 @@ TEST_F(LibrariesTest, TheNewestPythonAndTheFirstFolderAreFirst) {
   putLibrary(place("python3.9"));
   putLibrary(place("python3.11", "old"));
   putLibrary(place("python3.11"));
-  auto library = openLibrary(names);
-  ASSERT_TRUE(library.ok()) << library.status();
-  EXPECT_EQ(library->path, place("python3.11") / kFile);
+  auto library = openLibrary(names).value();
+  EXPECT_EQ(library.path, place("python3.11") / kFile);
 }
 
 // As in a virtual environment, whose python3 is a link.
@@ -104,33 +98,29 @@ TEST_F(LibrariesTest, OfThePythonOnThePath) {
   std::ofstream(root / "bin/python3") << "#!";
   fs::create_symlink(root / "bin/python3", root / "elsewhere/bin/python3");
   setenv("PATH", (root / "elsewhere/bin").c_str(), 1);
-  auto library = openLibrary(names);
-  ASSERT_TRUE(library.ok()) << library.status();
-  EXPECT_EQ(library->path, place("python3.11") / kFile);
+  auto library = openLibrary(names).value();
+  EXPECT_EQ(library.path, place("python3.11") / kFile);
 }
 
 TEST_F(LibrariesTest, WhereTheLoaderLooksIsFirst) {
   fs::create_directories(place("python3.11"));
   fs::copy_file(ZEROGRAPH_TEST_LIBRARY, place("python3.11") / "libm.so.6");
   names.files = {"libm.so.6"};
-  auto library = openLibrary(names);
-  ASSERT_TRUE(library.ok()) << library.status();
-  EXPECT_THAT(library->path, ::testing::Not(HasSubstr(root.string())));
+  auto library = openLibrary(names).value();
+  EXPECT_THAT(library.path, ::testing::Not(HasSubstr(root.string())));
 }
 
 TEST_F(LibrariesTest, WhatIsMissingIsSaid) {
   std::string error(openLibrary(names).status().message());
-  EXPECT_THAT(error, HasSubstr("TheLibrary"));
-  EXPECT_THAT(error, HasSubstr(kFile));
-  EXPECT_THAT(error, HasSubstr("pip install nvidia-it"));
+  expectSays(error, "TheLibrary", kFile, "pip install nvidia-it");
 }
 
 TEST_F(LibrariesTest, WhatCannotBeOpenedIsSaid) {
   fs::create_directories(place("python3.11"));
   std::ofstream(place("python3.11") / kFile) << "no library";
   std::string error(openLibrary(names).status().message());
-  EXPECT_THAT(error, HasSubstr((place("python3.11") / kFile).string() +
-                               " cannot be opened"));
+  expectSays(error,
+             (place("python3.11") / kFile).string() + " cannot be opened");
 }
 
 } // namespace

@@ -2,6 +2,8 @@
 
 #include "runtime/exec/EventFile.h"
 #include "runtime/exec/events.pb.h"
+#include "tests/support/Folder.h"
+#include "tests/support/Says.h"
 
 #include "gtest/gtest.h"
 
@@ -9,21 +11,14 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
-#include <unistd.h>
 
 using namespace zerograph;
 namespace fs = std::filesystem;
 
 namespace {
 
-class EventFileTest : public ::testing::Test {
+class EventFileTest : public zerograph::testing::FolderCase {
 protected:
-  void SetUp() override {
-    folder = fs::path(::testing::TempDir()) / ("tb" + std::to_string(getpid()));
-  }
-  void TearDown() override { fs::remove_all(folder); }
-
   std::vector<std::string> files() const {
     std::vector<std::string> names;
     for (const auto &entry : fs::directory_iterator(folder)) {
@@ -34,9 +29,7 @@ protected:
 
   /// The events of a file, with its framing checked.
   static std::vector<events::Event> read(const std::string &path) {
-    std::stringstream content;
-    content << std::ifstream(path).rdbuf();
-    std::string text = content.str();
+    std::string text = zerograph::testing::contentOf(path);
     std::vector<events::Event> result;
     size_t at = 0;
     while (at + 16 <= text.size()) {
@@ -54,8 +47,6 @@ protected:
     EXPECT_EQ(at, text.size());
     return result;
   }
-
-  fs::path folder;
 };
 
 /// The checksum of RFC 3720's examples: of "123456789" and of 32 zeros it is
@@ -70,13 +61,12 @@ TEST_F(EventFileTest, TheSumIsMaskedCrc32c) {
 }
 
 TEST_F(EventFileTest, EventsReadBack) {
-  auto file = EventFile::open(folder);
-  ASSERT_TRUE(file.ok()) << file.status();
-  ASSERT_TRUE((*file)->add(0, {{"loss", 2.5}, {"lr", 0.0}}).ok());
+  auto file = EventFile::open(folder).value();
+  ASSERT_TRUE(file->add(0, {{"loss", 2.5}, {"lr", 0.0}}).ok());
   ASSERT_EQ(files().size(), 1u);
-  EXPECT_NE(files()[0].find("/events.out.tfevents."), std::string::npos);
+  expectSays(files()[0], "/events.out.tfevents.");
   EXPECT_EQ(read(files()[0]).size(), 2u); // while the run goes on
-  ASSERT_TRUE((*file)->add(7, {{"loss", NAN}}).ok());
+  ASSERT_TRUE(file->add(7, {{"loss", NAN}}).ok());
   std::vector<events::Event> events = read(files()[0]);
   ASSERT_EQ(events.size(), 3u);
   EXPECT_EQ(events[0].file_version(), "brain.Event:2");
@@ -98,9 +88,8 @@ TEST_F(EventFileTest, OthersFilesStay) {
   { ASSERT_TRUE(EventFile::open(folder / "deep").ok()); }
   EXPECT_FALSE(fs::exists(folder / "deep"));
   for (uint64_t run : {1, 2, 3}) {
-    auto file = EventFile::open(folder);
-    ASSERT_TRUE(file.ok()) << file.status();
-    ASSERT_TRUE((*file)->add(run, {{"loss", 1}}).ok());
+    auto file = EventFile::open(folder).value();
+    ASSERT_TRUE(file->add(run, {{"loss", 1}}).ok());
   }
   EXPECT_EQ(files().size(), 3u);
   { ASSERT_TRUE(EventFile::open(folder).ok()); }
@@ -108,9 +97,7 @@ TEST_F(EventFileTest, OthersFilesStay) {
 
   std::ofstream(folder / "file") << "text";
   auto file = EventFile::open(folder / "file");
-  EXPECT_NE(file.status().message().find("file: cannot make the folder"),
-            std::string::npos)
-      << file.status();
+  expectSays(file.status(), "file: cannot make the folder");
 }
 
 } // namespace

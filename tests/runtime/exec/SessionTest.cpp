@@ -5,12 +5,14 @@
 #include "runtime/comm/local/LocalGroup.h"
 #include "runtime/exec/RankRun.h"
 #include "runtime/io/SafetensorsWriter.h"
+#include "tests/support/Folder.h"
+#include "tests/support/Says.h"
+#include "tests/support/Threads.h"
 
 #include "gtest/gtest.h"
 
 #include <filesystem>
 #include <thread>
-#include <unistd.h>
 
 using namespace zerograph;
 using namespace zerograph::testing;
@@ -19,11 +21,11 @@ namespace {
 
 void writeZeros(const std::string &path, const std::string &name,
                 std::vector<uint64_t> shape, size_t elements) {
-  auto writer = SafetensorsWriter::create(path, {{name, plan::F32, shape}});
-  ASSERT_TRUE(writer.ok()) << writer.status();
+  auto writer =
+      SafetensorsWriter::create(path, {{name, plan::F32, shape}}).value();
   std::vector<float> zeros(elements);
-  ASSERT_TRUE((*writer)->write(name, 0, elements * 4, zeros.data()).ok());
-  ASSERT_TRUE((*writer)->commit().ok());
+  ASSERT_TRUE(writer->write(name, 0, elements * 4, zeros.data()).ok());
+  ASSERT_TRUE(writer->commit().ok());
 }
 
 /// Ranks are threads, and what is told need not be made for them.
@@ -55,9 +57,8 @@ TEST(Session, OneThreadSpeaksAtATime) {
 /// One rank of another plan: all ranks end before the first step, and say
 /// which of them differ.
 TEST(Session, RanksWithDifferentPlansDoNotStart) {
-  std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) /
-                                 ("session" + std::to_string(getpid()));
-  std::filesystem::create_directories(folder);
+  Folder owned;
+  std::filesystem::path folder = owned.path;
   TrainOptions options;
   options.data = {folder / "data.safetensors"};
   options.load_weights = folder / "w.safetensors";
@@ -72,47 +73,36 @@ TEST(Session, RanksWithDifferentPlansDoNotStart) {
   LoadedPlan same = linearPlan({kWorld, 3, 1, false});
   plan::Plan changed = same.plan;
   changed.mutable_groups(0)->set_learning_rate(0.5);
-  auto bytes = serializePlan(changed);
-  ASSERT_TRUE(bytes.ok());
-  auto other = parsePlan(*bytes);
-  ASSERT_TRUE(other.ok());
-  ASSERT_NE(other->hash_hex, same.hash_hex);
+  auto bytes = serializePlan(changed).value();
+  auto other = parsePlan(bytes).value();
+  ASSERT_NE(other.hash_hex, same.hash_hex);
 
   LocalGroupOptions group;
   group.world = kWorld;
   group.deadline = std::chrono::seconds(20);
-  auto machine = Machine::open(same.plan);
-  ASSERT_TRUE(machine.ok()) << machine.status();
+  auto machine = Machine::open(same.plan).value();
   std::vector<std::unique_ptr<Session>> sessions;
   std::vector<std::unique_ptr<RankRun>> ranks;
   auto communicators = makeLocalGroup(group);
   for (auto &communicator : communicators) {
-    auto session = openSession(sessions.size() == 1 ? *other : same, options);
+    auto session = openSession(sessions.size() == 1 ? other : same, options);
     ASSERT_TRUE(session.ok()) << session.status();
     sessions.push_back(*std::move(session));
-    ranks.push_back(std::make_unique<RankRun>(*sessions.back(), *machine,
+    ranks.push_back(std::make_unique<RankRun>(*sessions.back(), machine,
                                               *communicator, *communicator));
   }
   std::vector<absl::Status> statuses(kWorld);
-  std::vector<std::thread> threads;
-  for (unsigned rank = 0; rank < kWorld; ++rank) {
-    threads.emplace_back(
-        [&, rank] { statuses[rank] = ranks[rank]->run().status(); });
-  }
-  for (std::thread &thread : threads) {
-    thread.join();
-  }
+  onThreads(kWorld, [&](unsigned rank) {
+    statuses[rank] = ranks[rank]->run().status();
+  });
   for (unsigned rank = 0; rank < kWorld; ++rank) {
     std::string message(statuses[rank].message());
-    EXPECT_NE(message.find("different plans"), std::string::npos) << message;
-    EXPECT_NE(message.find("rank 1 has " + other->hash_hex), std::string::npos)
-        << message;
+    expectSays(message, "different plans", "rank 1 has " + other.hash_hex);
     EXPECT_EQ(message.find("rank 2 has"), std::string::npos) << message;
   }
   ranks.clear();
   sessions.clear();
   EXPECT_FALSE(std::filesystem::exists(options.save_weights));
-  std::filesystem::remove_all(folder);
 }
 
 } // namespace

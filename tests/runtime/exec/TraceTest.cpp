@@ -39,10 +39,9 @@ TEST(TraceTest, StepsSideBySideDoNotOverlapInAThread) {
   step("after", 0, 5000, 7000);
 
   std::string path = ::testing::TempDir() + "lanes.json";
-  auto file = TraceFile::open(path);
-  ASSERT_TRUE(file.ok()) << file.status();
-  ASSERT_TRUE((*file)->write(plan, {{times}}).ok());
-  file->reset();
+  auto file = TraceFile::open(path).value();
+  ASSERT_TRUE(file->write(plan, {{times}}).ok());
+  file.reset();
   std::map<std::string, std::string> thread_of; // by step
   std::map<int, std::string> threads;
   std::map<std::string, std::pair<double, double>> spans;

@@ -10,11 +10,12 @@
 #include "runtime/exec/Executor.h"
 #include "runtime/exec/Staging.h"
 #include "runtime/plan/Verify.h"
+#include "tests/support/Says.h"
+#include "tests/support/Threads.h"
 
 #include "gtest/gtest.h"
 
 #include <cstring>
-#include <thread>
 
 using namespace zerograph;
 using namespace zerograph::testing;
@@ -131,18 +132,12 @@ std::vector<Rank> train(const plan::Plan &plan, const MakeDevices &make) {
   auto module = loadKernelModule(plan);
   EXPECT_TRUE(module.ok()) << module.status();
   std::vector<Rank> ranks(kWorld);
-  std::vector<std::thread> threads;
-  for (unsigned i = 0; i < kWorld; ++i) {
-    threads.emplace_back([&, i] {
-      ranks[i].status = trainRank(plan, *group[i], make(**module), ranks[i]);
-      if (!ranks[i].status.ok()) {
-        group[i]->abort(ranks[i].status);
-      }
-    });
-  }
-  for (std::thread &thread : threads) {
-    thread.join();
-  }
+  onThreads(kWorld, [&](unsigned i) {
+    ranks[i].status = trainRank(plan, *group[i], make(**module), ranks[i]);
+    if (!ranks[i].status.ok()) {
+      group[i]->abort(ranks[i].status);
+    }
+  });
   std::vector<Rank> result;
   for (Rank &rank : ranks) {
     // Before the module and the group.
@@ -219,11 +214,9 @@ TEST(TwoDevices, AFailureOnOneEndsBoth) {
     };
     for (const Rank &rank : train(loaded.plan, make)) {
       std::string message(rank.status.message());
-      EXPECT_NE(message.find("lost"), std::string::npos) << message;
+      expectSays(message, "lost");
       // Also on a rank that hears of the other's failure.
-      EXPECT_NE(message.find(failing ? "linear_update" : "linear_loss"),
-                std::string::npos)
-          << message;
+      expectSays(message, failing ? "linear_update" : "linear_loss");
     }
   }
 }

@@ -1,6 +1,8 @@
 //===- GraphHashTest.cpp --------------------------------------------------===//
 
 #include "runtime/io/GraphHash.h"
+#include "tests/support/Folder.h"
+#include "tests/support/Says.h"
 
 #include "gtest/gtest.h"
 
@@ -60,25 +62,19 @@ struct Model {
   }
 };
 
-class GraphHashTest : public ::testing::Test {
+class GraphHashTest : public zerograph::testing::FolderCase {
 protected:
-  GraphHashTest()
-      : folder(::testing::TempDir() + "/graph_hash_" +
-               std::to_string(getpid())) {
-    std::filesystem::create_directories(folder);
+  GraphHashTest() {
     plan.add_units()->add_parameters()->set_name("w");
     own = hashOf(Model());
   }
-  ~GraphHashTest() override { std::filesystem::remove_all(folder); }
 
   absl::StatusOr<uint64_t> hashOf(const std::string &bytes) {
-    std::string path = folder + "/model.onnx";
-    std::ofstream(path, std::ios::binary) << bytes;
-    return graphHash(path, plan);
+    std::ofstream(path("model.onnx"), std::ios::binary) << bytes;
+    return graphHash(path("model.onnx"), plan);
   }
   uint64_t hashOf(const Model &model) { return hashOf(model.bytes()).value(); }
 
-  std::string folder;
   plan::Plan plan;
   uint64_t own; ///< of `Model()`
 };
@@ -111,11 +107,8 @@ TEST_F(GraphHashTest, ATruncatedFileIsAnErrorOrHasAnother) {
 }
 
 TEST_F(GraphHashTest, AMissingFileIsAnErrorThatNamesIt) {
-  EXPECT_NE(graphHash("/nonexistent.onnx", plan)
-                .status()
-                .message()
-                .find("/nonexistent.onnx"),
-            std::string::npos);
+  expectSays(graphHash("/nonexistent.onnx", plan).status(),
+             "/nonexistent.onnx");
 }
 
 } // namespace

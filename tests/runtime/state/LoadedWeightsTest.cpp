@@ -5,6 +5,7 @@
 #include "runtime/state/Initialize.h"
 #include "runtime/state/Transpose.h"
 #include "tests/runtime/checkpoint/StatePlan.h"
+#include "tests/support/Says.h"
 
 #include "gmock/gmock.h"
 
@@ -12,9 +13,7 @@
 
 using namespace zerograph;
 using namespace zerograph::testing;
-using ::testing::AllOf;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 namespace {
 
@@ -140,14 +139,14 @@ TEST_F(LoadedWeightsTest, EachRankBeginsAsByItsOwnNames) {
 TEST_F(LoadedWeightsTest, TensorsAreOfTheInitializersThatTheMapSays) {
   auto loaded =
       loadWeights(write("f", {turned(w, "x"), b, mean, array("w", {2})}),
-                  writeMap(R"({"w": {"name": "x", "transposed": true}})"));
-  ASSERT_TRUE(loaded.ok()) << loaded.status();
-  ASSERT_EQ(loaded->weights.size(), 3u);
-  EXPECT_THAT(loaded->hidden, ElementsAre("w"));
-  EXPECT_EQ(loaded->find("w")->shape, w.shape);
-  EXPECT_EQ(loaded->find("x"), nullptr);
+                  writeMap(R"({"w": {"name": "x", "transposed": true}})"))
+          .value();
+  ASSERT_EQ(loaded.weights.size(), 3u);
+  EXPECT_THAT(loaded.hidden, ElementsAre("w"));
+  EXPECT_EQ(loaded.find("w")->shape, w.shape);
+  EXPECT_EQ(loaded.find("x"), nullptr);
   std::vector<float> values(7);
-  ASSERT_TRUE(loaded->find("w")
+  ASSERT_TRUE(loaded.find("w")
                   ->read(50, 7, reinterpret_cast<std::byte *>(values.data()))
                   .ok());
   EXPECT_TRUE(std::equal(values.begin(), values.end(), w.values.begin() + 50));
@@ -155,33 +154,31 @@ TEST_F(LoadedWeightsTest, TensorsAreOfTheInitializersThatTheMapSays) {
 
 TEST_F(LoadedWeightsTest, RefusalsNameTheTensor) {
   std::string file = write("f", {turned(w, "x"), b, mean});
-  EXPECT_THAT(refusal(file, writeMap(R"({"w": "y", "b": "z"})")),
-              AllOf(HasSubstr("f lacks 2 of the 2 tensors that"),
-                    HasSubstr("'z' (of the model 'b'), 'y' (of the model 'w')"),
-                    HasSubstr("It holds 'b', 'mean', 'x'"),
-                    HasSubstr("take out of it")));
-  EXPECT_THAT(refusal(file, writeMap(R"({"w": "x"})")),
-              AllOf(HasSubstr("'x' (of the model 'w') is F32 [45, 20], "
-                              "expected F32 [20, 45]"),
-                    HasSubstr("names.json says that it is transposed")));
-  EXPECT_THAT(
-      refusal(write("g", {array("x", {9, 3})}),
-              writeMap(R"({"w": {"name": "x", "transposed": true}})")),
-      HasSubstr("'x' (of the model 'w') is F32 [9, 3], expected F32 [45, 20], "
-                "the transpose of the model's [20, 45]; correct"));
-  EXPECT_THAT(refusal(write("h", {array("x", {20, 45})}),
-                      writeMap(R"({"w": {"name": "x", "transposed": true}})")),
-              HasSubstr("does not say that it is transposed"));
-  EXPECT_THAT(
+  expectSays(refusal(file, writeMap(R"({"w": "y", "b": "z"})")),
+             "f lacks 2 of the 2 tensors that",
+             "'z' (of the model 'b'), 'y' (of the model 'w')",
+             "It holds 'b', 'mean', 'x'", "take out of it");
+  expectSays(refusal(file, writeMap(R"({"w": "x"})")),
+             "'x' (of the model 'w') is F32 [45, 20], "
+             "expected F32 [20, 45]",
+             "names.json says that it is transposed");
+  expectSays(refusal(write("g", {array("x", {9, 3})}),
+                     writeMap(R"({"w": {"name": "x", "transposed": true}})")),
+             "'x' (of the model 'w') is F32 [9, 3], expected F32 [45, 20], "
+             "the transpose of the model's [20, 45]; correct");
+  expectSays(refusal(write("h", {array("x", {20, 45})}),
+                     writeMap(R"({"w": {"name": "x", "transposed": true}})")),
+             "does not say that it is transposed");
+  expectSays(
       refusal(file, writeMap(R"({"b": {"name": "b", "transposed": true}})")),
-      HasSubstr("'b' is transposed, which only a matrix can be: its "
-                "shape is [300]"));
-  EXPECT_THAT(
+      "'b' is transposed, which only a matrix can be: its "
+      "shape is [300]");
+  expectSays(
       refusal(file, writeMap(R"({"b": {"name": "x", "transposed": true}})")),
-      HasSubstr("'x' is transposed, which only a matrix can be: its shape is "
-                "[300]"));
-  EXPECT_THAT(refusal(write("i", {turned(w, "w")}), ""),
-              HasSubstr("it is the transpose if --names MAP.json says so"));
+      "'x' is transposed, which only a matrix can be: its shape is "
+      "[300]");
+  expectSays(refusal(write("i", {turned(w, "w")}), ""),
+             "it is the transpose if --names MAP.json says so");
 }
 
 /// To go on would train what the model has, though the file has values.
@@ -190,13 +187,12 @@ TEST_F(LoadedWeightsTest, ANameThatTheModelLacksIsAnErrorWhereOneHasNoValues) {
   for (const char *map : {R"({"v": {"name": "x", "transposed": true}})",
                           R"({"w": {"name": "x", "transposed": true},
                               "v": "b"})"}) {
-    EXPECT_THAT(refusal(file, writeMap(map)),
-                AllOf(HasSubstr("names.json seems to have another name"),
-                      HasSubstr("is not in it, 'v' is"), HasSubstr("correct")));
+    expectSays(refusal(file, writeMap(map)),
+               "names.json seems to have another name", "is not in it, 'v' is",
+               "correct");
   }
-  EXPECT_THAT(refusal(write("g", {array("x", {3})}), writeMap(R"({"v": "x"})")),
-              AllOf(HasSubstr("holds none of the model's 3 parameters"),
-                    HasSubstr("it holds v")));
+  expectSays(refusal(write("g", {array("x", {3})}), writeMap(R"({"v": "x"})")),
+             "holds none of the model's 3 parameters", "it holds v");
 }
 
 /// A constant of the model has a name in the map too.
@@ -207,13 +203,12 @@ TEST_F(LoadedWeightsTest, ANameThatThePlanDoesNotKnowIsANote) {
   options.names =
       writeMap(R"({"w": {"name": "x", "transposed": true}, "constant": "y"})");
   plan::Plan plan = planFor({});
-  auto sources = ParameterSources::open(plan, options);
-  ASSERT_TRUE(sources.ok()) << sources.status();
-  ASSERT_EQ((*sources)->notes().size(), 1u);
-  EXPECT_THAT((*sources)->notes()[0],
-              AllOf(HasSubstr("not read, as the plan has no such parameter: w, "
-                              "y (constant in "),
-                    HasSubstr("names.json) (one that")));
+  auto sources = ParameterSources::open(plan, options).value();
+  ASSERT_EQ(sources->notes().size(), 1u);
+  expectSays(sources->notes()[0],
+             "not read, as the plan has no such parameter: w, "
+             "y (constant in ",
+             "names.json) (one that");
 }
 
 /// By the model's element, wherever it lies in the file.
@@ -224,11 +219,10 @@ TEST_F(LoadedWeightsTest, ANaNIsNamed) {
   options.load_weights = write("f", {turned(bad, "x"), b, mean});
   options.names = writeMap(R"({"w": {"name": "x", "transposed": true}})");
   plan::Plan plan = planFor({});
-  auto sources = ParameterSources::open(plan, options);
-  ASSERT_TRUE(sources.ok()) << sources.status();
+  auto sources = ParameterSources::open(plan, options).value();
   HeldStates states(plan, 0);
-  EXPECT_THAT(std::string((*sources)->initialize(states.memory).message()),
-              HasSubstr("parameter 'w' begins with NaN in element 232 of 900"));
+  expectSays(sources->initialize(states.memory),
+             "parameter 'w' begins with NaN in element 232 of 900");
 }
 
 } // namespace

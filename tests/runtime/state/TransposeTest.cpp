@@ -1,6 +1,7 @@
 //===- TransposeTest.cpp - matrices with rows as columns ------------------===//
 
 #include "runtime/state/Transpose.h"
+#include "tests/support/Folder.h"
 
 #include "gtest/gtest.h"
 
@@ -41,8 +42,8 @@ TEST(Transpose, EveryElementIsTransposed) {
 
 /// Matrices of several reads, and of rows that are longer than one.
 TEST(Transpose, AnyPartsOfAFileAreRead) {
-  std::string path = std::filesystem::path(::testing::TempDir()) /
-                     ("transpose" + std::to_string(getpid()));
+  zerograph::testing::Folder folder;
+  std::string path = folder.path + "/matrix";
   for (auto [rows, columns] : {std::pair<uint64_t, uint64_t>{700, 600},
                                {3, 300'000},
                                {300'000, 3},
@@ -54,10 +55,9 @@ TEST(Transpose, AnyPartsOfAFileAreRead) {
     }
     transposeMatrix(reinterpret_cast<std::byte *>(values.data()), rows, columns,
                     4, reinterpret_cast<std::byte *>(turned.data()));
-    auto file = File::create(path, kBefore + values.size() * 4);
-    ASSERT_TRUE(file.ok()) << file.status();
-    ASSERT_TRUE((*file)->write(kBefore, values.size() * 4, values.data()).ok());
-    TensorExtent matrix = {*file, plan::F32, {rows, columns}, kBefore};
+    auto file = File::create(path, kBefore + values.size() * 4).value();
+    ASSERT_TRUE(file->write(kBefore, values.size() * 4, values.data()).ok());
+    TensorExtent matrix = {file, plan::F32, {rows, columns}, kBefore};
     std::vector<std::vector<uint32_t>> read;
     std::vector<TransposedPart> parts;
     uint64_t all = values.size();
@@ -79,19 +79,16 @@ TEST(Transpose, AnyPartsOfAFileAreRead) {
           << rows << " x " << columns << ", part " << i;
     }
   }
-  std::filesystem::remove(path);
 }
 
 TEST(Transpose, AFileThatIsCutOffIsAnError) {
-  std::string path = std::filesystem::path(::testing::TempDir()) /
-                     ("transpose" + std::to_string(getpid()));
-  auto file = File::create(path, 20);
-  ASSERT_TRUE(file.ok()) << file.status();
+  zerograph::testing::Folder folder;
+  std::string path = folder.path + "/matrix";
+  auto file = File::create(path, 20).value();
   float value = 0;
-  EXPECT_FALSE(readTransposed({*file, plan::F32, {2, 3}, 0},
+  EXPECT_FALSE(readTransposed({file, plan::F32, {2, 3}, 0},
                               {{0, 1, reinterpret_cast<std::byte *>(&value)}})
                    .ok());
-  std::filesystem::remove(path);
 }
 
 } // namespace

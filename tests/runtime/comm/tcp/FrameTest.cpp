@@ -1,6 +1,7 @@
 //===- FrameTest.cpp - bytes from anybody ---------------------------------===//
 
 #include "runtime/comm/tcp/Messages.h"
+#include "tests/support/Says.h"
 
 #include "gtest/gtest.h"
 
@@ -24,8 +25,7 @@ absl::Status read(absl::string_view bytes, size_t part,
 }
 
 void expectError(const absl::Status &status, const std::string &part) {
-  EXPECT_FALSE(status.ok());
-  EXPECT_NE(status.message().find(part), std::string::npos) << status;
+  expectSays(status, part);
 }
 
 TEST(Frame, ComesInAnyPieces) {

@@ -147,23 +147,6 @@ TEST(Processes, RankZeroThatNeverComesIsNamed) {
               "(a free port): Connection refused"});
 }
 
-TEST(Processes, ABusyOneIsWaitedFor) {
-  Processes processes(3, Deadline(4));
-  for (unsigned rank : {0, 1, 2}) {
-    processes.start(rank, [](TcpControlPlane &comm) {
-      if (comm.rank() == 1) {
-        comm.setBusy(true);
-        std::this_thread::sleep_for(milliseconds(9000));
-        comm.setBusy(false);
-      }
-      return comm.barrier("what takes long");
-    });
-  }
-  for (unsigned rank : {0, 1, 2}) {
-    EXPECT_EQ(processes.said(rank), "OK");
-  }
-}
-
 TEST(Processes, ABusyOneThatIsKilledIsNotWaitedFor) {
   Processes processes(3, Deadline(60));
   for (unsigned rank : {0, 1, 2}) {

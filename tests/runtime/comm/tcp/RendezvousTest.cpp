@@ -1,6 +1,7 @@
 //===- RendezvousTest.cpp - what rank 0 makes of what ranks say -----------===//
 
 #include "runtime/comm/tcp/Rendezvous.h"
+#include "tests/support/Says.h"
 
 #include "gtest/gtest.h"
 
@@ -91,8 +92,7 @@ protected:
 TEST_F(RendezvousTest, WhoDoesNotBelongIsRefused) {
   Rendezvous other(2, "job 7", "h:1 (here)", seconds(10));
   auto refused = [&](const Hello &hello, const std::string &part) {
-    absl::Status status = other.enter(hello, now);
-    EXPECT_NE(status.message().find(part), std::string::npos) << status;
+    expectSays(other.enter(hello, now), part);
     EXPECT_TRUE(other.outgoing.empty());
   };
   refused({"job 8", 1, 2, "p"}, "('job 7', and this one is 'job 8')");
@@ -134,7 +134,7 @@ TEST_F(RendezvousTest, WhoHasNotComeIsNamed) {
                          "come to h:1 (here)), rank 2 ("),
             0)
       << message;
-  EXPECT_NE(message.find(" and 13 more"), std::string::npos) << message;
+  expectSays(message, " and 13 more");
 }
 
 TEST_F(RendezvousTest, ABusyRankIsWaitedForWhileItLives) {
@@ -149,8 +149,7 @@ TEST_F(RendezvousTest, ABusyRankIsWaitedForWhileItLives) {
   pass(9);
   EXPECT_TRUE(rendezvous.failure().ok());
   pass(1);
-  EXPECT_NE(failure().message.find("waited 10 s for rank 1 ("),
-            std::string::npos);
+  expectSays(failure().message, "waited 10 s for rank 1 (");
 }
 
 TEST_F(RendezvousTest, ABusyRankThatVanishesIsGivenUp) {
@@ -245,9 +244,8 @@ TEST_F(RendezvousTest, RanksThatAreOutOfStepAreNamed) {
 
 TEST_F(RendezvousTest, ACallOfAnotherRoundIsAnError) {
   call(0, Operation::kBarrier, "saving", "", 1);
-  EXPECT_NE(failure().message.find("of rank 0 (process 100 on h): it makes "
-                                   "call 1, 'saving', where call 0 is due"),
-            std::string::npos);
+  expectSays(failure().message, "of rank 0 (process 100 on h): it makes "
+                                "call 1, 'saving', where call 0 is due");
 }
 
 TEST_F(RendezvousTest, CallingTwiceIsAnError) {
@@ -265,9 +263,8 @@ TEST_F(RendezvousTest, WhatNoRankSendsIsAnError) {
     EXPECT_FALSE(other.failure().ok());
   }
   rendezvous.take(2, {FrameKind::kCall, "?"}, now);
-  EXPECT_NE(failure().message.find("of rank 2 (process 102 on h): a call came "
-                                   "that is none"),
-            std::string::npos);
+  expectSays(failure().message, "of rank 2 (process 102 on h): a call came "
+                                "that is none");
 }
 
 TEST_F(RendezvousTest, AnswersGoToWhomTheyAreFor) {

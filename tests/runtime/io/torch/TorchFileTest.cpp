@@ -3,6 +3,8 @@
 #include "runtime/io/torch/TorchFile.h"
 #include "runtime/base/LittleEndian.h"
 #include "runtime/io/torch/TorchWriter.h"
+#include "tests/support/Folder.h"
+#include "tests/support/Says.h"
 
 #include "gtest/gtest.h"
 
@@ -17,18 +19,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-class TorchFileTest : public ::testing::Test {
+class TorchFileTest : public zerograph::testing::FolderCase {
 protected:
-  void SetUp() override {
-    folder = fs::path(::testing::TempDir()) / ("pt" + std::to_string(getpid()));
-    fs::create_directories(folder);
-  }
-  void TearDown() override { fs::remove_all(folder); }
-  std::string path(const std::string &name) const { return folder / name; }
-
   std::string content(const std::string &name) {
-    std::ifstream stream(path(name), std::ios::binary);
-    return {std::istreambuf_iterator<char>(stream), {}};
+    return zerograph::testing::contentOf(path(name));
   }
   void put(const std::string &name, const std::string &bytes) {
     std::ofstream(path(name), std::ios::binary) << bytes;
@@ -71,15 +65,13 @@ protected:
   }
 
   const float values[6] = {1, 2, 3, 4, 5, 6};
-  fs::path folder;
 };
 
 TEST_F(TorchFileTest, WhatIsWrittenIsReadBack) {
   ASSERT_TRUE(write("f").ok());
-  auto tensors = readTorch(path("f"));
-  ASSERT_TRUE(tensors.ok()) << tensors.status();
-  ASSERT_EQ(tensors->size(), 3u);
-  const TensorExtent &a = tensors->at("a");
+  auto tensors = readTorch(path("f")).value();
+  ASSERT_EQ(tensors.size(), 3u);
+  const TensorExtent &a = tensors.at("a");
   EXPECT_EQ(a.type, plan::F32);
   EXPECT_EQ(a.shape, (std::vector<uint64_t>{2, 3}));
   EXPECT_EQ(a.offset % 64, 0u);
@@ -87,12 +79,12 @@ TEST_F(TorchFileTest, WhatIsWrittenIsReadBack) {
   ASSERT_EQ(a.bytes, sizeof(found));
   ASSERT_TRUE(a.file->read(a.offset, a.bytes, found).ok());
   EXPECT_EQ(std::memcmp(found, values, sizeof(found)), 0);
-  const TensorExtent &b = tensors->at("b");
+  const TensorExtent &b = tensors.at("b");
   int64_t number = 0;
   ASSERT_TRUE(b.file->read(b.offset, b.bytes, &number).ok());
   EXPECT_EQ(number, -5);
-  EXPECT_EQ(tensors->at("c").bytes, 0u);
-  EXPECT_EQ(tensors->at("c").type, plan::BF16);
+  EXPECT_EQ(tensors.at("c").bytes, 0u);
+  EXPECT_EQ(tensors.at("c").type, plan::BF16);
 }
 
 TEST_F(TorchFileTest, TheSameContentHasTheSameBytes) {
@@ -104,12 +96,11 @@ TEST_F(TorchFileTest, TheSameContentHasTheSameBytes) {
 TEST_F(TorchFileTest, AStorageIsWrittenWhole) {
   PickleWriter pickle;
   size_t storage = pickle.tensor(plan::F32, {6});
-  auto writer = TorchWriter::create(path("f"), std::move(pickle));
-  ASSERT_TRUE(writer.ok());
-  ASSERT_TRUE((*writer)->append(storage, values, 20).ok());
-  EXPECT_FALSE((*writer)->append(storage, values, 8).ok());
-  EXPECT_FALSE((*writer)->commit().ok());
-  writer->reset();
+  auto writer = TorchWriter::create(path("f"), std::move(pickle)).value();
+  ASSERT_TRUE(writer->append(storage, values, 20).ok());
+  EXPECT_FALSE(writer->append(storage, values, 8).ok());
+  EXPECT_FALSE(writer->commit().ok());
+  writer.reset();
   EXPECT_TRUE(fs::is_empty(folder));
 }
 
@@ -119,8 +110,7 @@ TEST_F(TorchFileTest, WhatIsCutShortIsRefused) {
   for (size_t i = 0; i < bytes.size(); ++i) {
     EXPECT_NE(errorOf(bytes.substr(0, i)), "fine") << i;
   }
-  EXPECT_NE(errorOf("").find("it has no directory at byte 0"),
-            std::string::npos);
+  expectSays(errorOf(""), "it has no directory at byte 0");
 }
 
 /// Whatever is changed, there is an answer, and no tensor out of the file.
@@ -138,7 +128,7 @@ TEST_F(TorchFileTest, EveryByteMayBeWrong) {
           EXPECT_LE(extent.offset + extent.bytes, bytes.size()) << i;
         }
       } else {
-        EXPECT_NE(read.status().message().find("broken"), std::string::npos);
+        expectSays(read.status(), "broken");
       }
     }
   }
@@ -153,48 +143,36 @@ TEST_F(TorchFileTest, WhatTheDirectorySaysIsChecked) {
     bytes.replace(bytes.find(entry) + offset, count, number);
     return errorOf(bytes);
   };
-  EXPECT_NE(field(8, 1, 2).find("'archive/data.pkl' is encrypted at byte"),
-            std::string::npos);
-  EXPECT_NE(field(10, 8, 2).find("is compressed (method 8)"),
-            std::string::npos);
-  EXPECT_NE(field(28, 60000, 2).find("entry 0 is cut short"),
-            std::string::npos);
+  expectSays(field(8, 1, 2), "'archive/data.pkl' is encrypted at byte");
+  expectSays(field(10, 8, 2), "is compressed (method 8)");
+  expectSays(field(28, 60000, 2), "entry 0 is cut short");
   // Two sizes and the place of the header, with 64 bits, lie after the name.
   size_t large = 46 + std::strlen("archive/data.pkl") + 4;
-  EXPECT_NE(field(large, uint64_t(1) << 62, 8).find("is compressed"),
-            std::string::npos);
-  EXPECT_NE(field(large + 16, uint64_t(1) << 62, 8)
-                .find("at byte 4611686018427387904"),
-            std::string::npos);
-  EXPECT_NE(field(large + 16, 3, 8).find("there is no header of an entry"),
-            std::string::npos);
-  EXPECT_NE(field(large - 4, 2, 2).find("lacks its size"), std::string::npos);
+  expectSays(field(large, uint64_t(1) << 62, 8), "is compressed");
+  expectSays(field(large + 16, uint64_t(1) << 62, 8),
+             "at byte 4611686018427387904");
+  expectSays(field(large + 16, 3, 8), "there is no header of an entry");
+  expectSays(field(large - 4, 2, 2), "lacks its size");
   entry = "PK\x06\x06"; // the end with 64 bits
-  EXPECT_NE(field(32, 1000, 8).find("there is no entry 6 of 1000"),
-            std::string::npos);
-  EXPECT_NE(field(40, uint64_t(1) << 40, 8).find("its directory has the bytes"),
-            std::string::npos);
-  EXPECT_NE(field(48, ~uint64_t(0), 8).find("its directory has the bytes"),
-            std::string::npos);
+  expectSays(field(32, 1000, 8), "there is no entry 6 of 1000");
+  expectSays(field(40, uint64_t(1) << 40, 8), "its directory has the bytes");
+  expectSays(field(48, ~uint64_t(0), 8), "its directory has the bytes");
 }
 
 TEST_F(TorchFileTest, ATensorIsCheckedAgainstItsStorage) {
   ASSERT_TRUE(write("f").ok());
   std::string six = "J" + std::string("\6\0\0\0", 4);
   std::string seven = "J" + std::string("\7\0\0\0", 4);
-  EXPECT_NE(errorWith(six, seven)
-                .find("'a' is a part of 7 elements of torch.FloatStorage, "
-                      "which has 24 bytes"),
-            std::string::npos);
-  EXPECT_NE(errorWith("FloatStorage", "UnsetStorage")
-                .find("it names torch.UnsetStorage"),
-            std::string::npos);
+  expectSays(errorWith(six, seven),
+             "'a' is a part of 7 elements of torch.FloatStorage, "
+             "which has 24 bytes");
+  expectSays(errorWith("FloatStorage", "UnsetStorage"),
+             "it names torch.UnsetStorage");
   // Its key is that of no entry.
   std::string key = "X" + std::string("\1\0\0\0", 4);
-  EXPECT_NE(errorWith(key + "0", key + "9")
-                .find("'a' is a part of the torch.FloatStorage '9', which is "
-                      "not in the file"),
-            std::string::npos);
+  expectSays(errorWith(key + "0", key + "9"),
+             "'a' is a part of the torch.FloatStorage '9', which is "
+             "not in the file");
   auto number = [](int value) {
     return "J" + std::string{char(value), '\0', '\0', '\0'};
   };
@@ -207,12 +185,9 @@ TEST_F(TorchFileTest, ATensorIsCheckedAgainstItsStorage) {
   };
   EXPECT_EQ(view(0, 2, 3, 1), "fine");
   EXPECT_EQ(view(3, 1, 77, 1), "fine"); // strides of one row do not matter
-  EXPECT_NE(view(1, 2, 3, 1)
-                .find("'a' has the shape [2, 3] from element 1 on, "
-                      "of a storage of 6"),
-            std::string::npos);
-  EXPECT_NE(view(0, 2, 1, 2).find("Save tensor.contiguous() instead"),
-            std::string::npos);
+  expectSays(view(1, 2, 3, 1), "'a' has the shape [2, 3] from element 1 on, "
+                               "of a storage of 6");
+  expectSays(view(0, 2, 1, 2), "Save tensor.contiguous() instead");
   EXPECT_NE(view(-1, 2, 3, 1), "fine");
 }
 
@@ -225,24 +200,21 @@ TEST_F(TorchFileTest, WhatIsNoDictionaryOfTensorsIsRefused) {
   list.beginList();
   list.endList();
   ASSERT_TRUE(save(std::move(list)));
-  EXPECT_NE(readTorch(path("g")).status().message().find(
-                "it holds a list, expected a state_dict"),
-            std::string::npos);
+  expectSays(readTorch(path("g")).status(),
+             "it holds a list, expected a state_dict");
   PickleWriter number;
   number.beginDictionary();
   number.text("epoch");
   number.integer(3);
   number.endDictionary();
   ASSERT_TRUE(save(std::move(number)));
-  EXPECT_NE(readTorch(path("g")).status().message().find(
-                "'epoch' is the number 3, expected a tensor"),
-            std::string::npos);
+  expectSays(readTorch(path("g")).status(),
+             "'epoch' is the number 3, expected a tensor");
 }
 
 TEST_F(TorchFileTest, AFileOfAnotherByteOrderIsRefused) {
   ASSERT_TRUE(write("f").ok());
-  EXPECT_NE(errorWith("little", "biggie").find("its byte order is 'biggie'"),
-            std::string::npos);
+  expectSays(errorWith("little", "biggie"), "its byte order is 'biggie'");
 }
 
 } // namespace
