@@ -21,6 +21,7 @@ DEVICE_INTERFACES = [
     "runtime/device/Buffer.h",
     "runtime/device/Device.h",
     "runtime/device/Driver.h",
+    "runtime/device/FileSupport.h",
     "runtime/device/Operation.h",
 ]
 
@@ -86,6 +87,11 @@ RULES = {
         ],
         "collectives are bound to a device's buffers and know nothing else of it",
     ),
+    "runtime/backend": (
+        ["runtime/base", "runtime/plan", "runtime/comm", "runtime/device"],
+        "an entry joins a device to what its ranks exchange by, and is all that "
+        "others know of it",
+    ),
     "runtime/io": (
         ["runtime/base", "runtime/plan"],
         "files hold arrays, whatever device they are for",
@@ -108,6 +114,7 @@ RULES = {
         [
             "runtime/base",
             "runtime/plan",
+            "runtime/backend",
             "runtime/comm",
             "runtime/io",
             "runtime/state",
@@ -195,7 +202,7 @@ RULES = {
         "dialect, and nothing that one device has",
     ),
     "codegen/plan": (
-        ["passes", "runtime/base", "runtime/plan"],
+        ["passes", "options", "runtime/base", "runtime/plan"],
         "a plan is written alike for every device; of the runtime it knows the "
         "plan alone",
     ),
@@ -204,7 +211,9 @@ RULES = {
             "codegen/emit",
             "codegen/plan",
             "passes",
+            "options",
             "runtime/plan",
+            "runtime/device/host/LibraryCall.h",
             # Workspaces are what the library says, by the very code that
             # will call it.
             "runtime/device/host/ConvolutionLibrary.h",
@@ -217,8 +226,14 @@ RULES = {
         [
             "codegen/emit",
             "codegen/plan",
+            # The host's code, which helps.
+            "codegen/host/OpenHost.h",
             "passes",
+            "options",
             "runtime/plan",
+            # What this machine has, where a target is "native".
+            "runtime/device/cuda/CudaDriver.h",
+            "runtime/device/cuda/CudnnApi.h",
             "runtime/device/cuda/Architectures.h",
             # The kernel that collectives launch, and no step names.
             "runtime/device/cuda/FoldKernel.h",

@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/comm/local/LocalGroup.h"
-#include "runtime/device/Driver.h"
 #include "runtime/device/host/HostDevice.h"
 #include "runtime/exec/Executor.h"
 #include "runtime/exec/TrainingPrograms.h"

@@ -17,7 +17,9 @@
 
 #include "absl/types/span.h"
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -51,6 +53,15 @@ uint64_t sumOffset(const plan::ReduceScatter &reduce, uint64_t begin);
 /// accesses are pairs, and perhaps one more. An error where there is no pair.
 absl::StatusOr<std::vector<uint64_t>>
 bytesOfPairs(const plan::Step &step, const std::vector<DeviceRange> &ranges);
+
+/// Options of the collectives between accelerators.
+struct ExchangeOptions {
+  /// The longest that their library may take for a call. How long streams may
+  /// wait for other ranks is the device's.
+  std::chrono::duration<double> deadline = std::chrono::seconds(300);
+  /// Called with what the user should know; may be null.
+  std::function<void(const std::string &)> say;
+};
 
 /// Counts bytes that this rank received from other ranks.
 struct TrafficCount {

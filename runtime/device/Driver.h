@@ -4,6 +4,7 @@
 #define ZEROGRAPH_RUNTIME_DEVICE_DRIVER_H
 
 #include "runtime/device/Device.h"
+#include "runtime/device/FileSupport.h"
 
 #include <chrono>
 
@@ -15,15 +16,6 @@ enum class Graphs {
   Off,
   Compute, // steps of one stream between which no other stream waits
   All,     // whole programs, with NCCL's collectives, of a process a rank
-};
-
-/// Options of arenas that are files.
-struct FileOptions {
-  std::string folder;
-  uint64_t block_bytes = 1 << 20; // of a request at most; whole pages
-  unsigned depth = 8;             // requests under way at once
-  /// True if io_uring is tried first. Threads read and write elsewhere.
-  bool uring = true;
 };
 
 struct DeviceOptions {
@@ -91,33 +83,6 @@ public:
     return std::nullopt;
   }
 };
-
-/// The driver of the device that a plan was made for; an error that lists all
-/// that this machine lacks. `number`: which one, of several accelerators.
-absl::StatusOr<std::unique_ptr<Driver>> openDriver(const plan::Target &target,
-                                                   unsigned number = 0);
-
-/// The support that a folder has for files of ranks.
-struct FileSupport {
-  std::string filesystem; // "ext4"; empty: of no known name
-  uint64_t free = 0;      // bytes
-  bool direct = false;    // O_DIRECT
-  bool uring = false;     // io_uring
-};
-
-/// Looks at the folder, and tries a file there. An error says why none can be
-/// made.
-absl::StatusOr<FileSupport> probeFolder(const std::string &folder);
-
-/// Returns whether an accelerator of this process did not come back. Then what
-/// runs when a process exits may wait for it for ever: end by std::_Exit.
-bool lostAccelerator();
-
-/// The accelerators of a device's kind that this process may use, at least one:
-/// a name each, which other processes have for the same one too. One without a
-/// name where the device is none. An error says what is missing.
-absl::StatusOr<std::vector<std::string>>
-listAccelerators(const plan::Target &target);
 
 } // namespace zerograph
 

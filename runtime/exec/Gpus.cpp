@@ -3,7 +3,6 @@
 #include "runtime/exec/Gpus.h"
 
 #include "runtime/comm/Peers.h"
-#include "runtime/comm/nccl/NcclApi.h"
 #include "runtime/plan/Mesh.h"
 
 #include "absl/strings/str_join.h"
@@ -12,17 +11,12 @@
 
 using namespace zerograph;
 
-bool zerograph::isForGpus(const plan::Plan &plan) {
-  return plan.devices(0).device() == "cuda";
-}
-
 absl::StatusOr<unsigned> zerograph::gpusOfThreads(const plan::Plan &plan) {
   unsigned ranks = worldOf(plan);
-  if (!isForGpus(plan) || ranks == 1) {
+  if (ranks == 1) {
     return 1;
   }
-  ZG_ASSIGN_OR_RETURN(std::vector<std::string> all,
-                      listAccelerators(plan.devices(0)));
+  ZG_ASSIGN_OR_RETURN(std::vector<std::string> all, backendOf(plan).list());
   auto gpus = unsigned(all.size());
   if (gpus > 1 && gpus < ranks) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -35,11 +29,10 @@ absl::StatusOr<unsigned> zerograph::gpusOfThreads(const plan::Plan &plan) {
 
 absl::StatusOr<unsigned> zerograph::gpuOfProcess(const plan::Plan &plan,
                                                  ControlPlane &control) {
-  if (!isForGpus(plan) || control.world() == 1) {
+  if (!backendOf(plan).accelerates() || control.world() == 1) {
     return 0;
   }
-  absl::StatusOr<std::vector<std::string>> gpus =
-      listAccelerators(plan.devices(0));
+  absl::StatusOr<std::vector<std::string>> gpus = backendOf(plan).list();
   // Ranks that see the same GPUs share them out, whatever else parts them.
   std::string seen =
       gpus.ok() ? absl::StrCat(machineName(), " ", absl::StrJoin(*gpus, " "))
@@ -104,7 +97,8 @@ absl::Status zerograph::logPlacement(const Session &session,
                                      const Machine &machine,
                                      const LocalTopology &neighbours) {
   unsigned ranks = worldOf(session.plan());
-  bool on_gpus = isForGpus(session.plan());
+  const Backend &backend = backendOf(session.plan());
+  bool on_gpus = backend.accelerates();
   if (!session.first() || (!on_gpus && neighbours.machines == 1)) {
     return absl::OkStatus();
   }
@@ -123,9 +117,7 @@ absl::Status zerograph::logPlacement(const Session &session,
         neighbours.on_device > 1 ? absl::StrCat(neighbours.on_device) : "",
         ": ", model));
     if (ranks > 1 && neighbours.on_device == 1) {
-      ZG_ASSIGN_OR_RETURN(const NcclApi *nccl, ncclApi());
-      ZG_ASSIGN_OR_RETURN(std::string version, ncclVersion(*nccl));
-      parts.push_back(absl::StrCat("NCCL ", version));
+      ZG_ASSIGN_OR_RETURN(parts.emplace_back(), backend.exchangeLibrary());
     }
     parts.push_back(absl::StrCat("graphs: ", graphsOf(session)));
   }
@@ -133,8 +125,8 @@ absl::Status zerograph::logPlacement(const Session &session,
   return absl::OkStatus();
 }
 
-NcclOptions zerograph::ncclOptions(const Session &session) {
-  NcclOptions options;
+ExchangeOptions zerograph::exchangeOptions(const Session &session) {
+  ExchangeOptions options;
   options.deadline =
       std::chrono::duration<double>(session.options.deadline_seconds);
   options.say = [&session](const std::string &text) { session.say(text); };

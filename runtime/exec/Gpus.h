@@ -3,13 +3,11 @@
 #ifndef ZEROGRAPH_RUNTIME_EXEC_GPUS_H
 #define ZEROGRAPH_RUNTIME_EXEC_GPUS_H
 
-#include "runtime/comm/nccl/NcclCollectives.h"
+#include "runtime/backend/Backend.h"
 #include "runtime/exec/Machine.h"
 #include "runtime/exec/Session.h"
 
 namespace zerograph {
-
-bool isForGpus(const plan::Plan &plan);
 
 /// Returns how many GPUs ranks have that are threads of this process: 1, for
 /// all of them, or as many as there are ranks, rank r on GPU r. With several
@@ -38,7 +36,7 @@ absl::Status logPlacement(const Session &session, const Machine &machine,
                           const LocalTopology &neighbours);
 
 /// Returns the session's options for how ranks exchange.
-NcclOptions ncclOptions(const Session &session);
+ExchangeOptions exchangeOptions(const Session &session);
 
 } // namespace zerograph
 

@@ -2,6 +2,7 @@
 
 #include "runtime/exec/Machine.h"
 
+#include "runtime/backend/Backend.h"
 #include "runtime/comm/Peers.h"
 #include "runtime/plan/Verify.h"
 
@@ -23,21 +24,23 @@ absl::StatusOr<Machine> Machine::openVerified(const plan::Plan &plan,
                                               const LoadOptions &options,
                                               unsigned number) {
   if (plan.devices_size() > 2 ||
-      (plan.devices_size() == 2 && plan.devices(1).device() != "host")) {
+      (plan.devices_size() == 2 &&
+       plan.devices(1).device() != hostBackend().name())) {
     return absl::UnimplementedError(absl::StrCat(
         "the plan runs on ", plan.devices_size(), " devices of a rank, the ",
         "second of them ", plan.devices(1).device(),
         "; a device, and the host to help it, can be opened"));
   }
   Machine machine;
-  ZG_ASSIGN_OR_RETURN(machine.driver, openDriver(plan.devices(0), number));
+  ZG_ASSIGN_OR_RETURN(machine.driver,
+                      backendOf(plan).open(plan.devices(0), number));
   // Room is checked before libraries take time and memory; for all ranks later.
   ZG_RETURN_IF_ERROR(machine.checkRoom(plan, LocalTopology()));
   ZG_ASSIGN_OR_RETURN(machine.in_use_before, machine.driver->memoryInUse());
   ZG_ASSIGN_OR_RETURN(machine.module, machine.driver->load(plan, options));
   ZG_ASSIGN_OR_RETURN(machine.in_use_loaded, machine.driver->memoryInUse());
   if (plan.devices_size() > 1) {
-    ZG_ASSIGN_OR_RETURN(machine.helper, openDriver(plan.devices(1)));
+    ZG_ASSIGN_OR_RETURN(machine.helper, hostBackend().open(plan.devices(1), 0));
     ZG_ASSIGN_OR_RETURN(machine.helper_module, machine.helper->load(plan, {}));
   }
   return machine;

@@ -2,6 +2,7 @@
 
 #include "runtime/exec/Session.h"
 
+#include "runtime/backend/Backend.h"
 #include "runtime/base/Text.h"
 #include "runtime/exec/ResumeRun.h"
 #include "runtime/io/Overwrite.h"
@@ -309,7 +310,7 @@ zerograph::openSession(const LoadedPlan &loaded, const TrainOptions &options,
   ZG_RETURN_IF_ERROR(checkFolder(*session));
   session->options.threads = threadsOf(options.threads, worldOf(plan));
   ZG_RETURN_IF_ERROR(openFiles(*session));
-  bool queues = plan.devices(0).device() == "cuda";
+  bool queues = backendOf(plan).accelerates();
   bool one_by_one = !options.trace.empty() || options.debug_nonfinite;
   if (queues && one_by_one && options.graphs != Graphs::Off) {
     session->say(absl::StrCat(

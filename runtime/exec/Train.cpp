@@ -3,9 +3,7 @@
 #include "runtime/exec/Train.h"
 
 #include "runtime/base/Cause.h"
-#include "runtime/comm/cuda/GpuGroup.h"
 #include "runtime/comm/local/LocalGroup.h"
-#include "runtime/comm/nccl/NcclCollectives.h"
 #include "runtime/exec/Gpus.h"
 #include "runtime/exec/RankRun.h"
 
@@ -74,7 +72,8 @@ struct LocalRanks {
 };
 
 absl::Status checkGraphs(const Session &session, unsigned gpus) {
-  if (session.options.graphs != Graphs::All || !isForGpus(session.plan()) ||
+  if (session.options.graphs != Graphs::All ||
+      !backendOf(session.plan()).accelerates() ||
       worldOf(session.plan()) == 1) {
     return absl::OkStatus();
   }
@@ -90,6 +89,7 @@ absl::Status checkGraphs(const Session &session, unsigned gpus) {
 /// Opens the other GPUs, where ranks have one each, and what ranks exchange by.
 absl::Status openGpus(const Session &session, LocalRanks &here) {
   const plan::Plan &plan = session.plan();
+  const Backend &backend = backendOf(plan);
   ZG_ASSIGN_OR_RETURN(unsigned gpus, gpusOfThreads(plan));
   ZG_RETURN_IF_ERROR(checkGraphs(session, gpus));
   if (gpus == 1) {
@@ -97,7 +97,7 @@ absl::Status openGpus(const Session &session, LocalRanks &here) {
     for (auto &control : here.controls) {
       controls.push_back(control.get());
     }
-    here.on_gpus = makeGpuGroup(*here.machines[0].module, controls);
+    here.on_gpus = backend.share(*here.machines[0].module, controls);
     return absl::OkStatus();
   }
   for (unsigned number = 1; number < gpus; ++number) {
@@ -108,8 +108,8 @@ absl::Status openGpus(const Session &session, LocalRanks &here) {
     here.machines.push_back(std::move(machine));
   }
   for (unsigned rank = 0; rank < gpus; ++rank) {
-    auto made = makeNcclCollectives(*here.machine(rank).module,
-                                    *here.controls[rank], ncclOptions(session));
+    auto made = backend.connect(*here.machine(rank).module,
+                                *here.controls[rank], exchangeOptions(session));
     if (!made.ok()) {
       return annotate(made.status(),
                       "ranks with a GPU each exchange by NCCL, and those that "
@@ -161,10 +161,11 @@ absl::StatusOr<TrainResult> zerograph::trainAsRank(const LoadedPlan &loaded,
                         Machine::open(loaded.plan, {options.algorithms}, gpu));
     ZG_ASSIGN_OR_RETURN(
         session, openSession(loaded, options, control.rank(), control.world()));
-    if (isForGpus(loaded.plan) && control.world() > 1) {
+    if (control.world() > 1) {
       ZG_ASSIGN_OR_RETURN(
           between_gpus,
-          makeNcclCollectives(*machine.module, control, ncclOptions(*session)));
+          backendOf(loaded.plan)
+              .connect(*machine.module, control, exchangeOptions(*session)));
     }
     return absl::OkStatus();
   };

@@ -9,6 +9,7 @@
 #include "runtime/plan/InspectParts.h"
 #include "runtime/plan/InspectTable.h"
 #include "runtime/plan/Memory.h"
+#include "runtime/plan/Supported.h"
 #include "runtime/plan/Traffic.h"
 #include "runtime/plan/Validate.h"
 #include "runtime/plan/Verify.h"
@@ -107,7 +108,7 @@ std::string updateText(const plan::Plan &plan) {
 
 std::string targetText(const plan::Target &target) {
   std::string text = target.device();
-  if (target.device() == "cuda" && target.features_size() > 0) {
+  if (isGpu(target) && target.features_size() > 0) {
     absl::StrAppend(&text, " ", target.features(0));
   }
   for (const std::string &part : {target.math_library(), target.math_isa()}) {
@@ -235,7 +236,7 @@ std::string fitsLine(const plan::Plan &plan, bool exact) {
     memory += arena.space() == plan::NVME ? 0 : arena.bytes();
   }
   const plan::Target &target = plan.devices(0);
-  if (target.device() != "cuda") {
+  if (!isGpu(target)) {
     std::string text =
         absl::StrCat("a host with ", sizeIn(memory, exact), " free");
     if (ranks > 1) {

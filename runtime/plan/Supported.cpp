@@ -18,6 +18,35 @@ absl::Status unsupported(const Args &...args) {
   return absl::UnimplementedError(absl::StrCat(args..., "; not built yet"));
 }
 
+/// The facts about a device by which plans for it are checked and described.
+struct DeviceRow {
+  absl::string_view name;
+  /// Types that its library multiplies, of those that plans can have, and
+  /// convolves.
+  std::vector<plan::ElementType> multiplies, convolves;
+  bool gpu;
+};
+const DeviceRow kDevices[] = {
+    {"host", {plan::F32, plan::BF16}, {plan::F32}, false},
+    {"cuda",
+     {plan::F32, plan::F64, plan::F16, plan::BF16},
+     {plan::F32, plan::F64},
+     true}};
+
+/// Returns the row of a device; null where there is none.
+const DeviceRow *findRow(const plan::Target &device) {
+  const auto *row = std::find_if(
+      std::begin(kDevices), std::end(kDevices),
+      [&](const DeviceRow &row) { return row.name == device.device(); });
+  return row == std::end(kDevices) ? nullptr : row;
+}
+
+/// Returns the row of a device, or the host's: `checkSupported` comes last.
+const DeviceRow &rowOf(const plan::Target &device) {
+  const DeviceRow *row = findRow(device);
+  return row != nullptr ? *row : kDevices[0];
+}
+
 } // namespace
 
 absl::Status checkSupported(const plan::Plan &plan) {
@@ -26,9 +55,12 @@ absl::Status checkSupported(const plan::Plan &plan) {
                        " axes, expected one");
   }
   for (const plan::Target &device : plan.devices()) {
-    if (device.device() != "host" && device.device() != "cuda") {
-      return unsupported("the plan is for the device ", device.device(),
-                         ", expected host or cuda");
+    if (findRow(device) == nullptr) {
+      return unsupported(
+          "the plan is for the device ", device.device(), ", expected ",
+          absl::StrJoin(kDevices, " or ", [](std::string *to, const auto &row) {
+            absl::StrAppend(to, row.name);
+          }));
     }
   }
   return absl::OkStatus();
@@ -50,18 +82,15 @@ absl::Status needReducible(plan::ElementType wire,
 }
 
 absl::Span<const plan::ElementType> multiplied(const plan::Target &device) {
-  static constexpr plan::ElementType kHost[] = {plan::F32, plan::BF16};
-  static constexpr plan::ElementType kCuda[] = {plan::F32, plan::F64, plan::F16,
-                                                plan::BF16};
-  if (device.device() == "cuda") {
-    return kCuda;
-  }
-  return kHost;
+  return rowOf(device).multiplies;
 }
 
 bool canConvolve(const plan::Target &device, plan::ElementType type) {
-  return type == plan::F32 || (type == plan::F64 && device.device() == "cuda");
+  const std::vector<plan::ElementType> &types = rowOf(device).convolves;
+  return std::find(types.begin(), types.end(), type) != types.end();
 }
+
+bool isGpu(const plan::Target &device) { return rowOf(device).gpu; }
 
 options::Scalar formulaScalar(plan::Scalar::Kind kind) {
   const auto *row = options::findRow(options::kScalarNames, nameOf(kind));

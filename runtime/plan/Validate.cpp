@@ -95,7 +95,7 @@ absl::Status validateHeader(const plan::Plan &plan) {
     return invalid("the plan does not say which device it is for");
   }
   for (const plan::Target &device : plan.devices()) {
-    if (device.allow_tf32() && device.device() != "cuda") {
+    if (device.allow_tf32() && !isGpu(device)) {
       return invalid("the plan allows TF32 on the device ", device.device(),
                      ", which has none; only cuda has");
     }

@@ -4,6 +4,7 @@
 
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/Ranges.h"
+#include "runtime/plan/Supported.h"
 #include "runtime/plan/steps/Checks.h"
 
 #include <algorithm>
@@ -95,7 +96,7 @@ absl::Status validateKernel(const plan::Plan &plan,
 /// Returns whether a module holds code that its device can load.
 bool fitsItsDevice(const plan::Plan &plan, const plan::Module &module) {
   const plan::Target &device = plan.devices(int(module.device()));
-  if (device.device() == "cuda") {
+  if (isGpu(device)) {
     return !module.ptx().text().empty() && device.features_size() == 1 &&
            device.features(0) == module.ptx().architecture();
   }

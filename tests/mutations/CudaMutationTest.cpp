@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/comm/cuda/GpuGroup.h"
+#include "runtime/backend/Backend.h"
 #include "runtime/comm/local/LocalGroup.h"
 #include "runtime/exec/Trainer.h"
 #include "runtime/plan/Verify.h"
@@ -41,7 +41,8 @@ public:
 /// One step of all ranks, without a look at what the plan does.
 absl::Status runUnverified(const LoadedPlan &loaded, Graphs graphs) {
   Machine machine;
-  ZG_ASSIGN_OR_RETURN(machine.driver, openDriver(loaded.plan.devices(0)));
+  ZG_ASSIGN_OR_RETURN(machine.driver,
+                      backendOf(loaded.plan).open(loaded.plan.devices(0), 0));
   ZG_ASSIGN_OR_RETURN(machine.module, machine.driver->load(loaded.plan, {}));
   LocalGroupOptions group;
   group.world = worldOf(loaded.plan);
@@ -50,7 +51,7 @@ absl::Status runUnverified(const LoadedPlan &loaded, Graphs graphs) {
   for (auto &communicator : communicators) {
     controls.push_back(communicator.get());
   }
-  auto collectives = makeGpuGroup(*machine.module, controls);
+  auto collectives = backendOf(loaded.plan).share(*machine.module, controls);
   std::vector<std::unique_ptr<Trainer>> trainers(group.world);
   std::vector<absl::Status> statuses(group.world);
   onThreads(group.world, [&](unsigned rank) {

@@ -2,10 +2,10 @@
 
 #include "tools/cli/CommandLine.h"
 
+#include "runtime/backend/Backend.h"
 #include "runtime/base/EditDistance.h"
 #include "runtime/base/Version.h"
 #include "runtime/comm/Launch.h"
-#include "runtime/device/Driver.h"
 #include "tools/cli/Notes.h"
 #include "tools/cli/OptionTable.h"
 
@@ -296,9 +296,11 @@ int CommandLine::main(int argc, char **argv) {
   if (last) {
     last();
   }
-  if (lostAccelerator()) {
-    std::fflush(nullptr);
-    std::_Exit(code);
+  for (const Backend *backend : backends()) {
+    if (backend->lost()) {
+      std::fflush(nullptr);
+      std::_Exit(code);
+    }
   }
   return code;
 }

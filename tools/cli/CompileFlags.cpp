@@ -117,10 +117,6 @@ std::string CompileFlags::given() const {
   return absl::StrJoin(names, ", ");
 }
 
-std::string CompileFlags::device() const {
-  return options.target.substr(0, options.target.find(':'));
-}
-
 bool CompileFlags::isGiven(const std::string &option) const {
   const CLI::Option *found = group->get_option_no_throw(option);
   return found != nullptr && found->count() > 0;

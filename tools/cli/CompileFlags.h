@@ -21,6 +21,11 @@ namespace zerograph {
 /// into `dims` and `inputs`.
 absl::Status bindNames(CompileOptions &options);
 
+/// Returns the device of a --target: "host" of "host:native".
+inline std::string deviceOf(const std::string &target) {
+  return target.substr(0, target.find(':'));
+}
+
 /// Declares compile's options on a command (`compile`, and `train` of a
 /// model), and turns what was given into CompileOptions.
 class CompileFlags {
@@ -36,7 +41,7 @@ public:
   bool isGiven(const std::string &option) const;
 
   /// Returns the device that a plan is for: "host", "cuda".
-  std::string device() const;
+  std::string device() const { return deviceOf(options.target); }
 
   /// Gives the options what the file of --config says of `model`, where there
   /// is one, and says on standard error what should be known of it. `processes`

@@ -3,10 +3,10 @@
 #include "tools/cli/CompileModel.h"
 
 #include "frontend/Import.h"
+#include "runtime/backend/Backend.h"
 #include "runtime/base/EditDistance.h"
 #include "runtime/base/Status.h"
 #include "runtime/base/Text.h"
-#include "runtime/device/Driver.h"
 #include "runtime/io/Overwrite.h"
 #include "runtime/io/Shard.h"
 #include "runtime/plan/PlanFile.h"
@@ -15,7 +15,6 @@
 #include "tools/cli/Notes.h"
 
 #include <filesystem>
-#include <fstream>
 
 namespace zerograph {
 namespace {
@@ -132,24 +131,12 @@ absl::Status checkOutputs(const std::string &model, const plan::Plan &plan,
                {"--output (its weights)", extraWeightsPath(plan_path)}});
 }
 
-/// Returns whether a file begins as plans do.
-bool isPlan(const std::string &path) {
-  constexpr absl::string_view kMagic = "ZGPLAN";
-  std::error_code ignored; // what cannot be looked at fails when it is read
-  if (!std::filesystem::is_regular_file(path, ignored)) {
-    return false;
-  }
-  std::string begin(kMagic.size(), '\0');
-  std::ifstream(path, std::ios::binary).read(begin.data(), begin.size());
-  return begin == kMagic;
-}
-
 } // namespace
 
 absl::Status checkDevice(const CompileOptions &options) {
-  plan::Target target;
-  target.set_device(options.target.substr(0, options.target.find(':')));
-  return listAccelerators(target).status();
+  const Backend *backend = findBackend(deviceOf(options.target));
+  // The compiler says which targets there are.
+  return backend != nullptr ? backend->list().status() : absl::OkStatus();
 }
 
 void removeOldPlan(const std::string &path, const std::string &model) {

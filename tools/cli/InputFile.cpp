@@ -66,6 +66,11 @@ std::optional<std::string> remedyFor(const std::string &path,
 
 } // namespace
 
+bool isPlan(const std::string &path) {
+  std::optional<KnownFormat> known = knownFormat(beginOf(path));
+  return known && known->what == kPlanFormat;
+}
+
 absl::Status checkInputFile(const std::string &path, Input wanted) {
   const char *expected = wanted == Input::Model  ? "an ONNX model"
                          : wanted == Input::Plan ? "a plan"

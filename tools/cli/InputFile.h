@@ -18,6 +18,9 @@ enum class Input { Model, Plan, ModelOrPlan };
 /// when it is read.
 absl::Status checkInputFile(const std::string &path, Input wanted);
 
+/// Returns whether a file begins as plans do.
+bool isPlan(const std::string &path);
+
 } // namespace zerograph
 
 #endif // ZEROGRAPH_TOOLS_CLI_INPUTFILE_H

@@ -3,6 +3,7 @@
 #include "tools/cli/Processes.h"
 
 #include "absl/strings/str_join.h"
+#include "runtime/backend/Backend.h"
 #include "runtime/comm/ParseMessage.h"
 #include "runtime/exec/StopSignal.h"
 #include "runtime/plan/Mesh.h"
@@ -149,7 +150,7 @@ absl::Status Processes::handOutWeights(CompiledPlan &made) {
 absl::StatusOr<CompiledPlan> Processes::make(const PlanSource &source) {
   unsigned world = control().world();
   ZG_ASSIGN_OR_RETURN(CompiledPlan made, source.make(world));
-  if (made.plan.plan.devices(0).device() == "host") {
+  if (!backendOf(made.plan.plan).accelerates()) {
     ZG_RETURN_IF_ERROR(needMpi(launch));
   }
   if (worldOf(made.plan.plan) != world) {

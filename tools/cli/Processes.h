@@ -35,8 +35,8 @@ struct PlanSource {
   /// started, where they are the ranks.
   std::function<absl::StatusOr<CompiledPlan>(std::optional<unsigned> ranks)>
       make;
-  /// Returns "host" or "cuda", before the plan is made; empty where that cannot
-  /// be told in this process.
+  /// Returns the name of the plan's device, before the plan is made; empty
+  /// where that cannot be told in this process.
   std::function<std::string()> device;
 };
 

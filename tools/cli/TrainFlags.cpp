@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "runtime/backend/Backend.h"
 #include "runtime/base/Status.h"
 #include "runtime/base/Text.h"
 #include "runtime/plan/Describe.h"
@@ -356,8 +357,10 @@ absl::StatusOr<int> TrainFlags::run(CommandLine &line,
     return runHere(made);
   }
   // A plan that cannot be run is refused where ranks meet: by rank 0, once.
-  absl::Status useless =
-      source.device() == "host" ? needMpi(*launch) : absl::OkStatus();
+  const Backend *backend = findBackend(source.device());
+  absl::Status useless = backend != nullptr && !backend->accelerates()
+                             ? needMpi(*launch)
+                             : absl::OkStatus();
   absl::StatusOr<std::shared_ptr<Processes>> joined = Processes::join(
       *launch, useless.ok() ? options.deadline_seconds
                             : std::min(options.deadline_seconds, kForNothing));

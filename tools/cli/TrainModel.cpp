@@ -2,7 +2,7 @@
 
 #include "absl/strings/match.h"
 #include "runtime/base/Status.h"
-#include "runtime/device/Driver.h"
+#include "runtime/device/FileSupport.h"
 #include "runtime/io/DataSource.h"
 #include "runtime/plan/PlanFile.h"
 #include "runtime/plan/schedules/Schedule.h"

@@ -129,7 +129,7 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
   ZG_ASSIGN_OR_RETURN(ImportedModel model,
                       importForPlan(context, options, result));
   mlir::ModuleOp module = *model.module;
-  ZG_ASSIGN_OR_RETURN(Target target,
+  ZG_ASSIGN_OR_RETURN(mlir::zg::Target target,
                       openTarget(options, convolves(module), &context));
   llvm::append_range(result.notes, target.notes);
   DumpDirectory dump(options.dump_ir);

@@ -17,8 +17,8 @@
 namespace zerograph {
 
 /// Returns the collectives of each rank of `controls`, in rank order: a rank's
-/// issuing thread meets the others' through its own. Returns none where
-/// `module` is no GPU's. The module and the controls outlive them.
+/// issuing thread meets the others' through its own. `module` is the GPU's; it
+/// and the controls outlive them.
 std::vector<std::unique_ptr<Collectives>>
 makeGpuGroup(const Module &module, absl::Span<ControlPlane *const> controls);
 

@@ -17,24 +17,14 @@
 #include "runtime/comm/ControlPlane.h"
 #include "runtime/device/Device.h"
 
-#include <functional>
-
 namespace zerograph {
-
-struct NcclOptions {
-  /// The longest that NCCL may take for a call. How long streams may wait for
-  /// other ranks is the device's.
-  std::chrono::duration<double> deadline = std::chrono::seconds(300);
-  /// Called with what the user should know; may be null.
-  std::function<void(const std::string &)> say;
-};
 
 /// Makes the collectives of the rank of `control`, whose GPU has loaded
 /// `module`. Ranks meet, and make NCCL's connections, when it is opened. An
-/// error where there is no NCCL, or the module is no GPU's. Both outlive it.
+/// error where there is no NCCL. Both outlive it.
 absl::StatusOr<std::unique_ptr<Collectives>>
 makeNcclCollectives(const Module &module, ControlPlane &control,
-                    const NcclOptions &options);
+                    const ExchangeOptions &options);
 
 } // namespace zerograph
 

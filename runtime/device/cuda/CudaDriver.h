@@ -11,13 +11,14 @@ namespace zerograph {
 /// missing.
 absl::StatusOr<std::vector<std::string>> listGpus();
 
-/// "sm_90": the newest architecture whose plans this process's first GPU runs.
+/// Returns "sm_90": the newest architecture whose plans this process's first
+/// GPU runs.
 absl::StatusOr<std::string> nativeArchitecture();
 
-/// That of GPU `number`. An error says what is missing: the driver, a GPU, or
+/// Opens GPU `number`. An error says what is missing: the driver, a GPU, or
 /// one that the plan's kernels are for.
 absl::StatusOr<std::unique_ptr<Driver>>
-openCudaDriver(const plan::Target &target, unsigned number = 0);
+openCudaDriver(const plan::Target &target, unsigned number);
 
 } // namespace zerograph
 

@@ -9,7 +9,7 @@
 #define ZEROGRAPH_RUNTIME_DEVICE_FILE_FILEARENA_H
 
 #include "runtime/device/Buffer.h"
-#include "runtime/device/Driver.h"
+#include "runtime/device/FileSupport.h"
 #include "runtime/device/file/FileQueue.h"
 
 #include <mutex>

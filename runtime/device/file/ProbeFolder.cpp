@@ -1,6 +1,6 @@
 //===- ProbeFolder.cpp - what a folder offers files of ranks --------------===//
 
-#include "runtime/device/Driver.h"
+#include "runtime/device/FileSupport.h"
 #include "runtime/device/file/FileQueue.h"
 
 #include <cerrno>

@@ -5,9 +5,12 @@
 #include "runtime/device/file/FileArena.h"
 #include "runtime/device/host/HostArena.h"
 #include "runtime/device/host/HostBuffer.h"
+#include "runtime/device/host/HostMemory.h"
 #include "runtime/device/host/HostOperations.h"
 #include "runtime/device/host/HostProgram.h"
+#include "runtime/device/host/KernelModule.h"
 #include "runtime/device/host/SharedOperation.h"
+#include "runtime/device/host/TargetCheck.h"
 #include "runtime/plan/steps/Step.h"
 
 #include <algorithm>
@@ -163,4 +166,37 @@ HostDevice::bind(ProgramBinding program) {
 std::unique_ptr<Device> zerograph::makeHostDevice(const DeviceOptions &options,
                                                   StepHooks hooks) {
   return std::make_unique<HostDevice>(options, std::move(hooks));
+}
+
+namespace {
+
+class HostDriver final : public Driver {
+public:
+  absl::StatusOr<std::unique_ptr<Module>>
+  load(const plan::Plan &plan, const LoadOptions &options) override {
+    if (!options.algorithms.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--algorithms ", options.algorithms,
+          ": the plan is for the host, whose library chooses by shape alone; "
+          "leave the option out"));
+    }
+    return loadKernelModule(plan);
+  }
+
+  absl::StatusOr<std::unique_ptr<Device>>
+  createDevice(const DeviceOptions &options) override {
+    return makeHostDevice(options);
+  }
+
+  absl::Status checkMemory(const MemoryNeed &need) const override {
+    return zerograph::checkMemory(need.device + need.pinned, hostMemory());
+  }
+};
+
+} // namespace
+
+absl::StatusOr<std::unique_ptr<Driver>>
+zerograph::openHostDriver(const plan::Target &target) {
+  ZG_RETURN_IF_ERROR(checkTarget(target));
+  return std::make_unique<HostDriver>();
 }

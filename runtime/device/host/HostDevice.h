@@ -18,6 +18,10 @@ struct StepHooks {
 std::unique_ptr<Device> makeHostDevice(const DeviceOptions &options,
                                        StepHooks hooks = {});
 
+/// Opens the processor; an error lists what it lacks for the target.
+absl::StatusOr<std::unique_ptr<Driver>>
+openHostDriver(const plan::Target &target);
+
 } // namespace zerograph
 
 #endif // ZEROGRAPH_RUNTIME_DEVICE_HOST_HOSTDEVICE_H

@@ -81,7 +81,7 @@ public:
       return steps::invalid("convolves elements of type ",
                             nameOf(c.element_type()), "; the library of ",
                             device.device(), " takes f32",
-                            device.device() == "cuda" ? " and f64" : "");
+                            canConvolve(device, plan::F64) ? " and f64" : "");
     }
     if (c.kind() < plan::CONVOLVE || c.kind() > plan::WEIGHTS_GRADIENT) {
       return steps::invalid("is a convolution of the unknown kind ", c.kind());

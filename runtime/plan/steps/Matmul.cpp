@@ -53,7 +53,7 @@ absl::Status needMultiplied(const plan::Plan &plan, const plan::Step &step) {
                           "; expected their own or, of BF16 and F16, F32");
   }
   constexpr uint64_t kMost = std::numeric_limits<int32_t>::max();
-  if (device.device() == "cuda" &&
+  if (isGpu(device) &&
       std::max({matmul.batch(), matmul.m(), matmul.n(), matmul.k()}) > kMost) {
     return steps::invalid("multiplies ", matmul.batch(), " times ", matmul.m(),
                           " x ", matmul.k(), " by ", matmul.k(), " x ",
