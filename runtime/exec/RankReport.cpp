@@ -18,10 +18,6 @@ StepTime timeOf(const exec::RankReport::Step &told, int64_t shift) {
   return time;
 }
 
-TrafficCount countOf(const exec::Traffic &traffic) {
-  return {traffic.gather(), traffic.reduce(), traffic.scalar()};
-}
-
 } // namespace
 
 void zerograph::add(const TrafficCount &received, exec::Traffic &sum) {
@@ -48,21 +44,6 @@ void zerograph::add(const StepTimes &times, exec::RankReport &report) {
       step.set_work_end(time.work.end);
     }
   }
-}
-
-RankResult zerograph::resultOf(const exec::RankReport &report) {
-  RankResult result;
-  result.arena_bytes = report.arena_bytes();
-  result.touched.assign(report.touched().begin(), report.touched().end());
-  result.first_step = countOf(report.first_step());
-  result.total = countOf(report.total());
-  result.evaluation = countOf(report.evaluation());
-  const exec::HostTransfers &crossing = report.first_crossing();
-  result.first_crossing = {crossing.down(), crossing.up(), crossing.read(),
-                           crossing.written()};
-  result.checkpoint_bytes = report.checkpoint_bytes();
-  result.checkpoint_copied = report.checkpoint_copied();
-  return result;
 }
 
 std::vector<StepTimes>

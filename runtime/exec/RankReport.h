@@ -5,7 +5,6 @@
 
 #include "runtime/exec/Trace.h"
 #include "runtime/exec/Train.h"
-#include "runtime/exec/rank_report.pb.h"
 
 namespace zerograph {
 
@@ -14,9 +13,6 @@ void add(const TrafficCount &received, exec::Traffic &sum);
 void add(const HostTraffic &crossed, exec::HostTransfers &sum);
 /// Adds the times of a rank's steps.
 void add(const StepTimes &times, exec::RankReport &report);
-
-/// Returns a rank's result.
-RankResult resultOf(const exec::RankReport &report);
 
 /// Returns the times of all ranks by rank 0's clock. Clocks that differ by less
 /// than a second are taken for those of one machine: they differ by no more

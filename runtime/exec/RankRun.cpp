@@ -100,7 +100,6 @@ absl::StatusOr<TrainResult> RankRun::collectResults() {
   if (rank() != 0) {
     return TrainResult();
   }
-  std::vector<exec::RankReport> reports;
   for (const std::string &text : texts) {
     ZG_ASSIGN_OR_RETURN(auto told, parseMessage<exec::RankReport>(text));
     if (result.stopped && result.stop_signal == 0) {
@@ -108,11 +107,10 @@ absl::StatusOr<TrainResult> RankRun::collectResults() {
     }
     result.peak_rss_bytes =
         std::max(result.peak_rss_bytes, told.resident_bytes());
-    result.ranks.push_back(resultOf(told));
-    reports.push_back(std::move(told));
+    result.ranks.push_back(std::move(told));
   }
   if (!result.losses.empty()) {
-    session.writeTrace(timesByOneClock(reports));
+    session.writeTrace(timesByOneClock(result.ranks));
   }
   result.steps = session.steps;
   result.first_step = session.firstStep();

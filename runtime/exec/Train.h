@@ -8,6 +8,7 @@
 #include "runtime/comm/ControlPlane.h"
 #include "runtime/device/Driver.h"
 #include "runtime/exec/TrainLog.h"
+#include "runtime/exec/rank_report.pb.h"
 #include "runtime/plan/PlanFile.h"
 
 #include <atomic>
@@ -122,20 +123,6 @@ struct TrainOptions {
   std::function<void(unsigned rank, const CollectiveSite &)> on_collective;
 };
 
-struct RankResult {
-  uint64_t arena_bytes = 0; // allocated, of all arenas
-  /// The end of the highest byte written, one an arena: at most `peakOf` of the
-  /// plan.
-  std::vector<uint64_t> touched;
-  TrafficCount first_step;    // bytes received from other ranks
-  TrafficCount total;         // of all steps
-  TrafficCount evaluation;    // of the last one
-  HostTraffic first_crossing; // of the first step
-  /// The bytes of the copy that checkpoints are written from: by the plan, and
-  /// as the last one filled it.
-  uint64_t checkpoint_bytes = 0, checkpoint_copied = 0;
-};
-
 /// Rank 0's checkpoints of a run.
 struct CheckpointTimes {
   std::string last; // the newest that was published; empty: none
@@ -165,7 +152,7 @@ struct TrainResult {
   /// Maps a step to the mean loss, after it, of the samples to evaluate.
   std::map<uint64_t, double> eval_losses;
   uint64_t eval_rounds = 0; // of an evaluation: micro-batches of each rank
-  std::vector<RankResult> ranks;
+  std::vector<exec::RankReport> ranks;
   CheckpointTimes checkpoints;
   /// Has a text for each file that could not be written where it was wanted, by
   /// its path: why, and where it is instead.

@@ -174,8 +174,8 @@ TEST(Bits, ReducingLastIsTheSameForBothStages) {
     ASSERT_EQ(first.result.losses.size(), other.result.losses.size());
     EXPECT_EQ(first.result.losses[0], other.result.losses[0]);
     EXPECT_NEAR(first.result.losses[2], other.result.losses[2], 1e-3);
-    EXPECT_EQ(2 * first.result.ranks.at(0).first_step.reduce,
-              other.result.ranks.at(0).first_step.reduce);
+    EXPECT_EQ(2 * first.result.ranks.at(0).first_step().reduce(),
+              other.result.ranks.at(0).first_step().reduce());
     each.ranks = last.ranks = 1;
     expectSameOutcome(trainModel(each), trainModel(last), last.describe());
   }

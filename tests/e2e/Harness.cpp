@@ -83,22 +83,22 @@ void expectAccount(const plan::Plan &plan, const TrainResult &result,
   Traffic planned = trafficOf(plan);
   HostTransfers crossing = hostTransfersOf(plan);
   EXPECT_EQ(result.ranks.size(), worldOf(plan)) << what;
-  for (const RankResult &rank : result.ranks) {
+  for (const exec::RankReport &rank : result.ranks) {
     uint64_t bytes = 0;
     for (int arena = 0; arena < plan.arenas_size(); ++arena) {
       bytes += plan.arenas(arena).bytes();
       // A library may leave the end of working space on top unused.
-      EXPECT_LE(rank.touched[arena], peakOf(plan, int(arena))) << what;
-      EXPECT_GE(rank.touched[arena], writtenEnd(plan, arena)) << what;
+      EXPECT_LE(rank.touched(arena), peakOf(plan, int(arena))) << what;
+      EXPECT_GE(rank.touched(arena), writtenEnd(plan, arena)) << what;
     }
-    EXPECT_EQ(rank.arena_bytes, bytes) << what;
-    EXPECT_EQ(rank.first_step.gather, planned.gather.saturated()) << what;
-    EXPECT_EQ(rank.first_step.reduce, planned.reduce.saturated()) << what;
-    EXPECT_EQ(rank.first_step.scalar, planned.scalar.saturated()) << what;
-    EXPECT_EQ(rank.first_crossing.down, crossing.down.saturated()) << what;
-    EXPECT_EQ(rank.first_crossing.up, crossing.up.saturated()) << what;
-    EXPECT_EQ(rank.first_crossing.read, crossing.read.saturated()) << what;
-    EXPECT_EQ(rank.first_crossing.written, crossing.written.saturated())
+    EXPECT_EQ(rank.arena_bytes(), bytes) << what;
+    EXPECT_EQ(rank.first_step().gather(), planned.gather.saturated()) << what;
+    EXPECT_EQ(rank.first_step().reduce(), planned.reduce.saturated()) << what;
+    EXPECT_EQ(rank.first_step().scalar(), planned.scalar.saturated()) << what;
+    EXPECT_EQ(rank.first_crossing().down(), crossing.down.saturated()) << what;
+    EXPECT_EQ(rank.first_crossing().up(), crossing.up.saturated()) << what;
+    EXPECT_EQ(rank.first_crossing().read(), crossing.read.saturated()) << what;
+    EXPECT_EQ(rank.first_crossing().written(), crossing.written.saturated())
         << what;
   }
 }

@@ -50,10 +50,10 @@ std::vector<Training> ncclTrainings() {
 void expectPlannedTraffic(const Outcome &outcome) {
   ASSERT_FALSE(outcome.result.ranks.empty());
   Traffic planned = trafficOf(outcome.plan);
-  for (const RankResult &rank : outcome.result.ranks) {
-    EXPECT_EQ(rank.first_step.gather, planned.gather.saturated());
-    EXPECT_EQ(rank.first_step.reduce, planned.reduce.saturated());
-    EXPECT_EQ(rank.first_step.scalar, planned.scalar.saturated());
+  for (const exec::RankReport &rank : outcome.result.ranks) {
+    EXPECT_EQ(rank.first_step().gather(), planned.gather.saturated());
+    EXPECT_EQ(rank.first_step().reduce(), planned.reduce.saturated());
+    EXPECT_EQ(rank.first_step().scalar(), planned.scalar.saturated());
   }
 }
 

@@ -34,8 +34,8 @@ TEST(Plan, MemoryIsExact) {
         Training training = nano(ranks, stage);
         training.accumulate = accumulate;
         Outcome outcome = trainModel(training);
-        for (const RankResult &rank : outcome.result.ranks) {
-          EXPECT_EQ(rank.touched[0], peakOf(outcome.plan, 0))
+        for (const exec::RankReport &rank : outcome.result.ranks) {
+          EXPECT_EQ(rank.touched(0), peakOf(outcome.plan, 0))
               << training.describe();
         }
       }

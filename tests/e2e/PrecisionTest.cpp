@@ -196,7 +196,7 @@ TEST(Precision, TheScaleIsNotSeenInAMeanOverTokens) {
 
 /// Bytes that a step's gathers bring a rank.
 uint64_t gathered(const Outcome &outcome) {
-  return outcome.result.ranks.at(0).first_step.gather;
+  return outcome.result.ranks.at(0).first_step().gather();
 }
 
 // Ranks gather half the bytes, and add up all of them.
@@ -210,8 +210,8 @@ TEST(Precision, GathersHalfAsMuch) {
     narrow.precision = "bf16";
     Outcome half = trainModel(narrow);
     EXPECT_EQ(2 * gathered(half), gathered(wide)) << stage;
-    EXPECT_EQ(half.result.ranks.at(0).first_step.reduce,
-              wide.result.ranks.at(0).first_step.reduce);
+    EXPECT_EQ(half.result.ranks.at(0).first_step().reduce(),
+              wide.result.ranks.at(0).first_step().reduce());
   }
 }
 

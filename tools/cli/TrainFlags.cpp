@@ -53,46 +53,47 @@ void reportGpu(const GpuMemory &gpu) {
        gpu.all > known ? gpu.all - known : 0);
 }
 
-/// Returns the traffic of the rank that received most.
-TrafficCount most(const TrainResult &result, TrafficCount RankResult::*of) {
-  TrafficCount highest;
-  for (const RankResult &rank : result.ranks) {
-    highest.gather = std::max(highest.gather, (rank.*of).gather);
-    highest.reduce = std::max(highest.reduce, (rank.*of).reduce);
-    highest.scalar = std::max(highest.scalar, (rank.*of).scalar);
+/// Returns the most that any rank reports, by `of`.
+template <typename Of>
+uint64_t most(const TrainResult &result, const Of &of) {
+  uint64_t highest = 0;
+  for (const exec::RankReport &rank : result.ranks) {
+    highest = std::max(highest, of(rank));
   }
   return highest;
 }
 
 void reportTraffic(const plan::Plan &plan, const TrainResult &result) {
+  using Rank = exec::RankReport;
+  auto line = [&](const char *what, Checked predicted, auto of) {
+    row(what, predicted.saturated(), most(result, of));
+  };
   Traffic planned = trafficOf(plan);
-  TrafficCount seen = most(result, &RankResult::first_step);
-  row("  received a step: gathers", planned.gather.saturated(), seen.gather);
-  row("    reductions", planned.reduce.saturated(), seen.reduce);
-  row("    scalars", planned.scalar.saturated(), seen.scalar);
+  line("  received a step: gathers", planned.gather,
+       [](const Rank &rank) { return rank.first_step().gather(); });
+  line("    reductions", planned.reduce,
+       [](const Rank &rank) { return rank.first_step().reduce(); });
+  line("    scalars", planned.scalar,
+       [](const Rank &rank) { return rank.first_step().scalar(); });
   if (HostTransfers crossing = hostTransfersOf(plan);
       !(crossing.down + crossing.up).is(0)) {
-    HostTraffic moved;
-    for (const RankResult &rank : result.ranks) {
-      moved.down = std::max(moved.down, rank.first_crossing.down);
-      moved.up = std::max(moved.up, rank.first_crossing.up);
-      moved.read = std::max(moved.read, rank.first_crossing.read);
-      moved.written = std::max(moved.written, rank.first_crossing.written);
-    }
-    row("  a step to the host", crossing.down.saturated(), moved.down);
-    row("    and to the device", crossing.up.saturated(), moved.up);
+    line("  a step to the host", crossing.down,
+         [](const Rank &rank) { return rank.first_crossing().down(); });
+    line("    and to the device", crossing.up,
+         [](const Rank &rank) { return rank.first_crossing().up(); });
     if (!(crossing.read + crossing.written).is(0)) {
-      row("    read from its file", crossing.read.saturated(), moved.read);
-      row("    and written", crossing.written.saturated(), moved.written);
+      line("    read from its file", crossing.read,
+           [](const Rank &rank) { return rank.first_crossing().read(); });
+      line("    and written", crossing.written,
+           [](const Rank &rank) { return rank.first_crossing().written(); });
     }
   }
   if (!result.eval_losses.empty()) {
     Traffic once = evaluationTraffic(plan);
-    seen = most(result, &RankResult::evaluation);
-    row("  an evaluation: gathers",
-        (once.gather * result.eval_rounds).saturated(), seen.gather);
-    row("    scalars", (once.scalar * result.eval_rounds).saturated(),
-        seen.scalar);
+    line("  an evaluation: gathers", once.gather * result.eval_rounds,
+         [](const Rank &rank) { return rank.evaluation().gather(); });
+    line("    scalars", once.scalar * result.eval_rounds,
+         [](const Rank &rank) { return rank.evaluation().scalar(); });
   }
 }
 
@@ -107,12 +108,10 @@ void reportCheckpoints(const TrainResult &result) {
   if (times.wrote_ms.empty()) {
     return;
   }
-  uint64_t predicted = 0, copied = 0;
-  for (const RankResult &rank : result.ranks) {
-    predicted = std::max(predicted, rank.checkpoint_bytes);
-    copied = std::max(copied, rank.checkpoint_copied);
-  }
-  row("  read for checkpoints", predicted, copied);
+  using Rank = exec::RankReport;
+  row("  read for checkpoints",
+      most(result, [](const Rank &rank) { return rank.checkpoint_bytes(); }),
+      most(result, [](const Rank &rank) { return rank.checkpoint_copied(); }));
   size_t count = times.wrote_ms.size();
   absl::PrintF(
       "\n%d checkpoint%s, the last is %s; medians: for one no step ran "
@@ -138,22 +137,19 @@ void report(const plan::Plan &plan, const TrainResult &result) {
   }
   absl::PrintF("\n");
   absl::PrintF("%-28s%18s%18s\n", "bytes of a rank", "predicted", "measured");
-  uint64_t bytes = 0, allocated = 0;
+  using Rank = exec::RankReport;
+  uint64_t bytes = 0;
   bool file = false;
   for (const plan::Arena &arena : plan.arenas()) {
     bytes += arena.bytes();
     file |= arena.space() == plan::NVME;
   }
-  for (const RankResult &rank : result.ranks) {
-    allocated = std::max(allocated, rank.arena_bytes);
-  }
   row(file ? "  memory and file allocated" : "  memory allocated", bytes,
-      allocated);
+      most(result, [](const Rank &rank) { return rank.arena_bytes(); }));
   for (int arena = 0; arena < plan.arenas_size(); ++arena) {
-    uint64_t touched = 0, peak = peakOf(plan, arena);
-    for (const RankResult &rank : result.ranks) {
-      touched = std::max(touched, rank.touched[arena]);
-    }
+    uint64_t peak = peakOf(plan, arena);
+    uint64_t touched =
+        most(result, [&](const Rank &rank) { return rank.touched(arena); });
     row(absl::StrCat("    touched, ", nameOf(plan.arenas(arena).space()))
             .c_str(),
         peak, touched);

@@ -232,18 +232,18 @@ TEST_F(TrainTest, TheAccountOfThePlanIsExact) {
       LoadedPlan loaded = linearPlan({world, 3, accumulate, false});
       auto result = train(loaded, options).value();
       Traffic planned = trafficOf(loaded.plan);
-      for (const RankResult &rank : result.ranks) {
-        EXPECT_EQ(rank.first_step.gather, planned.gather.saturated());
-        EXPECT_EQ(rank.first_step.reduce, planned.reduce.saturated());
-        EXPECT_EQ(rank.first_step.scalar, planned.scalar.saturated());
-        EXPECT_EQ(rank.total.reduce, 5 * planned.reduce.saturated());
+      for (const exec::RankReport &rank : result.ranks) {
+        EXPECT_EQ(rank.first_step().gather(), planned.gather.saturated());
+        EXPECT_EQ(rank.first_step().reduce(), planned.reduce.saturated());
+        EXPECT_EQ(rank.first_step().scalar(), planned.scalar.saturated());
+        EXPECT_EQ(rank.total().reduce(), 5 * planned.reduce.saturated());
         uint64_t bytes = 0;
         for (int i = 0; i < loaded.plan.arenas_size(); ++i) {
           bytes += loaded.plan.arenas(i).bytes();
-          EXPECT_GE(rank.touched[size_t(i)], writtenEnd(loaded.plan, i));
-          EXPECT_LE(rank.touched[size_t(i)], peakOf(loaded.plan, i));
+          EXPECT_GE(rank.touched(i), writtenEnd(loaded.plan, i));
+          EXPECT_LE(rank.touched(i), peakOf(loaded.plan, i));
         }
-        EXPECT_EQ(rank.arena_bytes, bytes);
+        EXPECT_EQ(rank.arena_bytes(), bytes);
       }
     }
   }
