@@ -38,8 +38,8 @@ public:
   virtual absl::StatusOr<std::vector<std::string>>
   collect(const std::string &what, const std::string &text) = 0;
   /// Returns rank 0's text on every rank.
-  virtual absl::StatusOr<std::string> broadcast(const std::string &what,
-                                                const std::string &text) = 0;
+  absl::StatusOr<std::string> broadcast(const std::string &what,
+                                        const std::string &text);
 
   /// Returns whether ranks are in one process: what one opened, all can use.
   virtual bool inOneProcess() const = 0;

@@ -4,7 +4,8 @@
 #define ZEROGRAPH_RUNTIME_COMM_HOSTCOMMUNICATOR_H
 
 #include "runtime/comm/CollectiveOrder.h"
-#include "runtime/comm/Communicator.h"
+#include "runtime/comm/Collectives.h"
+#include "runtime/comm/ControlPlane.h"
 #include "runtime/plan/Describe.h"
 
 #include <chrono>
@@ -54,11 +55,18 @@ struct Message {
   uint64_t bytes = 0;
 };
 
-/// A transport whose collectives block the thread of their stream and address
-/// the buffers themselves: those of the host device. Collectives are written
-/// here, once for all transports; a transport exchanges messages.
-class HostCommunicator : public Communicator {
+/// One rank's end of a transport for data and control, whose collectives block
+/// the thread of their stream and address the buffers themselves: those of the
+/// host device. Collectives are written here, once for all such transports,
+/// which exchange messages. What uses one of its planes alone takes that: other
+/// transports are one of the two.
+class HostCommunicator : public Collectives, public ControlPlane {
 public:
+  unsigned world() const override = 0;
+  unsigned rank() const override = 0;
+  /// Tells both planes of one failure.
+  void abort(const absl::Status &status) override = 0;
+
   absl::StatusOr<std::unique_ptr<Operation>>
   bind(const plan::Step &step, CollectiveSite site,
        absl::Span<const unsigned> group,

@@ -170,7 +170,7 @@ bool seedsOfFrames(const fs::path &folder) {
   };
   std::string met = "A" + calls(0, Operation::kExchange) +
                     calls(1, Operation::kCollect) +
-                    calls(2, Operation::kBroadcast);
+                    calls(2, Operation::kExchange);
   std::string bye = *encode(FrameKind::kBye, "");
   std::string failure =
       frame(FrameKind::kFailure, Failure{1, absl::StatusCode::kAborted, "why"});

@@ -31,7 +31,7 @@ struct Common {
 
 class Rank {
 public:
-  Rank(const Common &common, Communicator &communicator)
+  Rank(const Common &common, HostCommunicator &communicator)
       : common(common), plan(common.plan), communicator(communicator) {}
 
   absl::Status run() {
@@ -109,7 +109,7 @@ private:
 
   const Common &common;
   const plan::Plan &plan;
-  Communicator &communicator;
+  HostCommunicator &communicator;
   std::vector<Staging> staging; // by program
   std::unique_ptr<Executor> executor;
 };

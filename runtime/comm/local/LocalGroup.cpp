@@ -59,11 +59,6 @@ public:
   collect(const std::string &what, const std::string &text) override {
     return texts(what, text, self == 0 ? world() : 0);
   }
-  absl::StatusOr<std::string> broadcast(const std::string &what,
-                                        const std::string &text) override {
-    ZG_ASSIGN_OR_RETURN(std::vector<std::string> first, texts(what, text, 1));
-    return first[0];
-  }
   bool inOneProcess() const override { return true; }
   absl::Status failure() override { return group->meeting.failure(); }
 

@@ -107,17 +107,6 @@ MpiCommunicator::collect(const std::string &what, const std::string &text) {
   return std::vector<std::string>();
 }
 
-absl::StatusOr<std::string>
-MpiCommunicator::broadcast(const std::string &what, const std::string &text) {
-  if (rank() == 0) {
-    ZG_RETURN_IF_ERROR(transferTexts(what, text, others(), {}).status());
-    return text;
-  }
-  ZG_ASSIGN_OR_RETURN(std::vector<std::string> texts,
-                      transferTexts(what, "", {}, {0u}));
-  return texts[0];
-}
-
 absl::Status MpiCommunicator::finish() {
   ZG_RETURN_IF_ERROR(barrier("the end of the run"));
   return engine->finish();

@@ -39,8 +39,6 @@ public:
   exchange(const std::string &what, const std::string &text) override;
   absl::StatusOr<std::vector<std::string>>
   collect(const std::string &what, const std::string &text) override;
-  absl::StatusOr<std::string> broadcast(const std::string &what,
-                                        const std::string &text) override;
 
   bool inOneProcess() const override { return false; }
   absl::Status failure() override {

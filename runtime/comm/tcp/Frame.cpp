@@ -2,7 +2,7 @@
 
 #include "runtime/comm/tcp/Frame.h"
 
-#include "runtime/comm/tcp/Numbers.h"
+#include "runtime/base/LittleEndian.h"
 
 #include <algorithm>
 
@@ -19,19 +19,18 @@ Bytes tcp::encode(FrameKind kind, absl::string_view payload, uint16_t version) {
   std::string bytes;
   bytes.reserve(16 + payload.size());
   bytes.append(kMagic.data(), kMagic.size());
-  putNumber(bytes, version, 2);
-  putNumber(bytes, uint16_t(kind), 2);
-  putNumber(bytes, payload.size(), 8);
+  appendLittleEndian(bytes, version, 2);
+  appendLittleEndian(bytes, uint16_t(kind), 2);
+  appendLittleEndian(bytes, payload.size(), 8);
   bytes.append(payload.data(), payload.size());
   return std::make_shared<const std::string>(std::move(bytes));
 }
 
 /// Begins the payload: the header is there.
 absl::Status FrameReader::begin() {
-  absl::string_view bytes = header;
-  uint64_t version = takeNumber(bytes.substr(4), 2);
-  uint64_t kind = takeNumber(bytes.substr(6), 2);
-  missing = takeNumber(bytes.substr(8), 8);
+  uint64_t version = littleEndian(header.data() + 4, 2);
+  uint64_t kind = littleEndian(header.data() + 6, 2);
+  missing = littleEndian(header.data() + 8, 8);
   if (version != kVersion) {
     return absl::FailedPreconditionError(absl::StrCat(
         "it speaks version ", version,

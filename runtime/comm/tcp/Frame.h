@@ -26,7 +26,7 @@
 
 namespace zerograph::tcp {
 
-constexpr uint16_t kVersion = 2;
+constexpr uint16_t kVersion = 3;
 
 enum class FrameKind : uint16_t {
   // From a rank to the coordinator.

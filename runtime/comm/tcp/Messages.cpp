@@ -2,7 +2,7 @@
 
 #include "runtime/comm/tcp/Messages.h"
 
-#include "runtime/comm/tcp/Numbers.h"
+#include "runtime/base/LittleEndian.h"
 
 using namespace zerograph;
 using namespace zerograph::tcp;
@@ -12,11 +12,11 @@ namespace {
 class Writer {
 public:
   Writer &number(uint64_t value, unsigned size) {
-    putNumber(bytes, value, size);
+    appendLittleEndian(bytes, value, size);
     return *this;
   }
   Writer &text(const std::string &text) {
-    putNumber(bytes, text.size(), 8);
+    appendLittleEndian(bytes, text.size(), 8);
     bytes += text;
     return *this;
   }
@@ -35,7 +35,7 @@ public:
     if (bytes.size() < size) {
       return fail("it ends in the middle of a number");
     }
-    uint64_t value = takeNumber(bytes, size);
+    uint64_t value = littleEndian(bytes.data(), size);
     bytes.remove_prefix(size);
     return value <= most ? value : fail("a number in it is out of range");
   }
@@ -91,8 +91,6 @@ const char *tcp::nameOf(Operation operation) {
     return "exchange";
   case Operation::kCollect:
     return "collect";
-  case Operation::kBroadcast:
-    return "broadcast";
   }
   return "";
 }
@@ -128,7 +126,7 @@ absl::Status tcp::unpack(absl::string_view payload, Call &message) {
   Reader reader(payload);
   message.round = reader.number(8);
   message.operation =
-      Operation(reader.number(1, uint64_t(Operation::kBroadcast)));
+      Operation(reader.number(1, uint64_t(Operation::kCollect)));
   message.what = reader.text();
   message.text = reader.text();
   return reader.done("call");

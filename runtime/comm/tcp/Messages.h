@@ -23,7 +23,7 @@ struct Hello {
 };
 
 /// The kinds of calls; every rank makes the same in turn.
-enum class Operation : uint8_t { kBarrier, kExchange, kCollect, kBroadcast };
+enum class Operation : uint8_t { kBarrier, kExchange, kCollect };
 /// Returns "barrier", ...
 const char *nameOf(Operation operation);
 

@@ -221,8 +221,7 @@ void Rendezvous::answer() {
   uint64_t bytes = 0;
   for (unsigned rank = 0; rank < ranks.size(); ++rank) {
     bytes += ranks[rank].call->text.size() + sizeof(uint64_t);
-    if (operation == Operation::kExchange || operation == Operation::kCollect ||
-        (operation == Operation::kBroadcast && rank == 0)) {
+    if (operation != Operation::kBarrier) {
       all.texts.push_back(std::move(ranks[rank].call->text));
     }
   }

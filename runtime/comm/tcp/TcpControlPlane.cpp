@@ -254,14 +254,6 @@ TcpControlPlane::collect(const std::string &what, const std::string &text) {
   return call(Operation::kCollect, what, text, self == 0 ? size : 0);
 }
 
-absl::StatusOr<std::string>
-TcpControlPlane::broadcast(const std::string &what, const std::string &text) {
-  ZG_ASSIGN_OR_RETURN(
-      std::vector<std::string> texts,
-      call(Operation::kBroadcast, what, self == 0 ? text : "", 1));
-  return std::move(texts[0]);
-}
-
 void TcpControlPlane::setBusy(bool busy) { client->setBusy(busy); }
 
 void TcpControlPlane::abort(const absl::Status &status) {

@@ -46,8 +46,6 @@ public:
   exchange(const std::string &what, const std::string &text) override;
   absl::StatusOr<std::vector<std::string>>
   collect(const std::string &what, const std::string &text) override;
-  absl::StatusOr<std::string> broadcast(const std::string &what,
-                                        const std::string &text) override;
 
   bool inOneProcess() const override { return false; }
   void setBusy(bool busy) override;

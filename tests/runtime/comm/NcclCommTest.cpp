@@ -38,10 +38,6 @@ public:
   collect(const std::string &what, const std::string &text) override {
     return own.collect(what, text);
   }
-  absl::StatusOr<std::string> broadcast(const std::string &what,
-                                        const std::string &text) override {
-    return own.broadcast(what, text);
-  }
   bool inOneProcess() const override { return false; }
   absl::Status failure() override { return own.failure(); }
   void abort(const absl::Status &status) override { own.abort(status); }

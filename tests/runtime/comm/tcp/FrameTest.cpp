@@ -59,7 +59,7 @@ TEST(Frame, AnotherVersionIsNamed) {
   std::vector<Frame> frames;
   expectError(read(*encode(FrameKind::kHello, "", 7), 3, frames),
               "version 7 of the protocol between ranks, and this program "
-              "version 2");
+              "version 3");
 }
 
 TEST(Frame, NoLengthIsBelieved) {
@@ -118,7 +118,7 @@ void checkMessage(const Message &message,
 
 TEST(Frame, MessagesAreWhatTheyWere) {
   checkMessage(Hello{"a run", 3, 8, "process 12 on host"});
-  checkMessage(Call{1ull << 40, Operation::kBroadcast, "what", "text"});
+  checkMessage(Call{1ull << 40, Operation::kCollect, "what", "text"});
   checkMessage(Result{5, {"", "one"}}, /*may_end_at=*/{8, 16});
   checkMessage(Result{5, {}});
   checkMessage(Alive{true});
@@ -128,7 +128,7 @@ TEST(Frame, MessagesAreWhatTheyWere) {
 
 TEST(Frame, MessagesOutOfRangeAreRefused) {
   Call call;
-  std::string payload = pack(Call{0, Operation::kBroadcast, "", ""});
+  std::string payload = pack(Call{0, Operation::kCollect, "", ""});
   ++payload[8];
   expectError(unpack(payload, call), "out of range");
   Failure failure;

@@ -162,7 +162,7 @@ TEST_F(StrangersTest, AnotherVersionIsRefused) {
   Hello hello = {"a test", 1, 2, "process 1 on host"};
   expectSays(refusal(encode(FrameKind::kHello, pack(hello), 9)),
              "speaks version 9 of the protocol between ranks, and "
-             "this program version 2");
+             "this program version 3");
   expectMeeting(std::move(zero), join(1, 2));
 }
 
