@@ -36,7 +36,7 @@ struct CheckpointRun {
   std::optional<SavedLossScale> loss_scale;
   /// Random numbers follow from it and the step.
   uint64_t seed = 0;
-  /// Which samples a step takes follows from its number and these.
+  /// The samples that a step takes follow from its number and these.
   std::optional<uint64_t> shuffle;
   uint64_t samples = 0, samples_per_step = 0; // samples 0: not known
   uint64_t micro_batch = 0; // samples of a rank's, on which bits depend
@@ -73,10 +73,11 @@ struct CheckpointTensor {
   std::string name; // of the parameter
   std::string role; // "param", "master", or a state's, as "exp_avg"
   plan::ElementType type = plan::F32;
-  /// That the run computed with: less than `type` has, if that is a master's.
+  /// The type that the run computed with: smaller than `type`, if that is a
+  /// master's.
   plan::ElementType computed = plan::F32;
   std::vector<uint64_t> shape;
-  /// Whose it is, where each rank has its own, as running statistics.
+  /// The rank that has it, where each has its own, as running statistics.
   std::optional<uint32_t> rank;
   std::vector<CheckpointPiece> pieces; // ascending; each element once
 
@@ -114,12 +115,19 @@ struct CheckpointIndex {
 std::string pieceKey(const CheckpointTensor &tensor, uint64_t first,
                      uint64_t elements);
 
-/// XXH3 (64 bits).
+/// Around the checksum, at the end of an index's text.
+inline constexpr absl::string_view kChecksumBegin = ",\n\"xxh3\": \"";
+inline constexpr absl::string_view kChecksumEnd = "\"\n}\n";
+/// Returns 16 lower-case digits.
+std::string hexOf(uint64_t checksum);
+
+/// Returns the XXH3 (64 bits).
 uint64_t checksumOf(const void *data, uint64_t bytes);
 /// Returns the checksums of `data` as pieces have them.
 std::vector<uint64_t> checksumsOf(const std::byte *data, uint64_t bytes);
 
-/// As the text of a file, whose last line is the checksum of all before it.
+/// Returns the text of a file, whose last line is the checksum of all before
+/// it.
 std::string textOf(const CheckpointIndex &index);
 
 /// Parses the text of `path`, which errors name. Every index, size and range is
@@ -132,10 +140,10 @@ absl::StatusOr<CheckpointIndex> parseIndexPart(const std::string &path,
 absl::StatusOr<CheckpointIndex> parseIndex(const std::string &path,
                                            const std::string &text);
 
-/// That an index is whole, as `parseIndex` says. `path`: for errors.
+/// Checks that an index is whole, as `parseIndex` says; errors name `path`.
 absl::Status checkWhole(const std::string &path, const CheckpointIndex &index);
 
-/// One index of the parts of all ranks, in the order of ranks.
+/// Returns one index of the parts of all ranks, in the order of ranks.
 absl::StatusOr<CheckpointIndex>
 mergeIndex(const std::string &path, const std::vector<CheckpointIndex> &parts);
 

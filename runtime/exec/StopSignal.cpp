@@ -2,7 +2,7 @@
 
 #include "runtime/exec/StopSignal.h"
 
-#include "runtime/io/Temporaries.h"
+#include "runtime/io/NewFile.h"
 
 #include <ctime>
 #include <unistd.h>

@@ -65,8 +65,8 @@ private:
   /// The samples at the places [begin, end).
   absl::Status readPlaces(int input, uint64_t begin, uint64_t end, Order order,
                           std::byte *data) const;
-  /// Those of `count` samples from `first` on that its file has; gives how
-  /// many.
+  /// Reads those of `count` samples from `first` on that its file has; returns
+  /// how many.
   absl::StatusOr<uint64_t> readRun(int input, uint64_t first, uint64_t count,
                                    std::byte *data) const;
   absl::Status checkValues(const Shard &shard, int input, uint64_t first,

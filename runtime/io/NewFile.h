@@ -35,6 +35,14 @@ private:
   std::shared_ptr<File> file;
 };
 
+/// A signal that ends the process at once must not leave such files behind.
+/// Each is removed by `removeTemporaries` until it is forgotten. Any thread.
+void rememberTemporary(const std::string &path);
+void forgetTemporary(const std::string &path);
+
+/// Removes what is remembered. For signal handlers: it only reads and unlinks.
+void removeTemporaries();
+
 } // namespace zerograph
 
 #endif // ZEROGRAPH_RUNTIME_IO_NEWFILE_H

@@ -4,11 +4,15 @@
 
 #include "runtime/base/Text.h"
 #include "runtime/plan/Supported.h"
-#include "runtime/state/OtherNames.h"
+#include "runtime/state/Adapters.h"
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+
+#include <map>
+#include <set>
 
 using namespace zerograph;
 
@@ -86,6 +90,67 @@ std::string otherNamesText(const std::vector<std::string> &pairs,
                       listOf(pairs),
                       ". If it is the same weight, rename it in the file; if "
                       "not, take it out of the file");
+}
+
+/// By shape.
+using Names = std::map<std::vector<uint64_t>, std::vector<std::string>>;
+
+/// Trained parameters that the file lacks.
+Names lackedBy(const LoadedWeights &loaded, const plan::Plan &plan) {
+  Names lacked;
+  for (const plan::Unit &unit : plan.units()) {
+    for (const plan::Parameter &parameter : unit.parameters()) {
+      if (loaded.find(parameter.name()) == nullptr && parameter.trainable() &&
+          !isOfAdapter(parameter)) {
+        lacked[{parameter.shape().begin(), parameter.shape().end()}].push_back(
+            parameter.name());
+      }
+    }
+  }
+  return lacked;
+}
+
+/// The names that the plan does not know: by the map, and else.
+struct Left {
+  Names mapped, others;
+};
+
+Left leftIn(const LoadedWeights &loaded, const plan::Plan &plan) {
+  std::set<std::string> names = namesOf(plan);
+  Left left;
+  for (const auto &[name, weight] : loaded.weights) {
+    if (!names.count(name)) {
+      (weight.mapped ? left.mapped : left.others)[weight.shape].push_back(name);
+    }
+  }
+  return left;
+}
+
+/// Returns texts that name a trained matrix of the plan that a file lacks, and
+/// one of that shape in the file whose name the plan does not know. A tied
+/// weight has two names, and a file one of them; to go on would train the
+/// model's own values. Says nothing of shapes that several have, unless a map
+/// of names names what the plan does not know; then also of other tensors than
+/// matrices.
+std::vector<std::string> otherNames(const plan::Plan &plan,
+                                    const LoadedWeights &loaded) {
+  Left left = leftIn(loaded, plan);
+  std::vector<std::string> pairs;
+  for (const auto &[shape, lacks] : lackedBy(loaded, plan)) {
+    auto mapped = left.mapped.find(shape), other = left.others.find(shape);
+    const std::string *name = nullptr;
+    if (mapped != left.mapped.end()) {
+      name = &mapped->second[0];
+    } else if (shape.size() > 1 && lacks.size() == 1 &&
+               other != left.others.end() && other->second.size() == 1) {
+      name = &other->second[0];
+    }
+    if (name != nullptr) {
+      pairs.push_back(absl::StrCat("'", lacks[0], "' ", shapeText(shape),
+                                   " is not in it, '", *name, "' is"));
+    }
+  }
+  return pairs;
 }
 
 std::vector<std::string> unusedIn(const LoadedWeights &loaded,

@@ -7,8 +7,8 @@
 
 namespace zerograph {
 
-/// Why a run cannot begin with these values; empty: it can. `loaded`: the file
-/// of `load_weights`.
+/// Says why a run cannot begin with these values; empty: it can. `loaded` is
+/// the file of `load_weights`.
 std::vector<std::string> problemsOf(const Origins &origins,
                                     const plan::Plan &plan,
                                     const InitializeOptions &options,

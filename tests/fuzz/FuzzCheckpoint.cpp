@@ -1,7 +1,6 @@
 //===- FuzzCheckpoint.cpp - bytes as the index of a checkpoint ------------===//
 
 #include "runtime/checkpoint/Index.h"
-#include "runtime/checkpoint/IndexFormat.h"
 #include "tests/fuzz/Require.h"
 
 using namespace zerograph;

@@ -11,7 +11,6 @@
 
 #include "runtime/checkpoint/Folder.h"
 #include "runtime/checkpoint/Index.h"
-#include "runtime/checkpoint/IndexFormat.h"
 #include "runtime/comm/tcp/Messages.h"
 #include "runtime/io/torch/TorchWriter.h"
 #include "runtime/plan/PlanFile.h"

@@ -13,7 +13,6 @@
 #include "tools/cli/Notes.h"
 #include "tools/cli/OptimizerFlags.h"
 #include "tools/cli/OptionRules.h"
-#include "tools/cli/ScheduleFlags.h"
 
 #include <algorithm>
 #include <cmath>

@@ -9,8 +9,8 @@
 #include "tools/cli/CompileModel.h"
 #include "tools/cli/ConfigFile.h"
 #include "tools/cli/ModelFacts.h"
+#include "tools/cli/OptimizerFlags.h"
 #include "tools/cli/OptionTable.h"
-#include "tools/cli/ScheduleFlags.h"
 #include "tools/cli/TemporaryFolder.h"
 
 #include "absl/strings/match.h"

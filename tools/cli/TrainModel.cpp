@@ -9,7 +9,7 @@
 #include "tools/cli/CommandLine.h"
 #include "tools/cli/CompileModel.h"
 #include "tools/cli/InputFile.h"
-#include "tools/cli/ScheduleFlags.h"
+#include "tools/cli/OptimizerFlags.h"
 #include "tools/cli/TemporaryFolder.h"
 #include "tools/cli/TrainFlags.h"
 

@@ -3,9 +3,16 @@
 #ifndef ZEROGRAPH_TOOLS_COMPILER_CHECKPLAN_H
 #define ZEROGRAPH_TOOLS_COMPILER_CHECKPLAN_H
 
+#include "mlir/IR/BuiltinOps.h"
 #include "tools/compiler/Compile.h"
+#include "tools/compiler/Diagnostics.h"
 
 namespace zerograph {
+
+/// RESOURCE_EXHAUSTED where a rank needs more than `--memory`. All buffers of
+/// the module have their places.
+absl::Status checkMemory(const CompileOptions &options, mlir::ModuleOp module,
+                         Diagnostics &diagnostics);
 
 /// INVALID_ARGUMENT where a pattern of `--units` or `--group` matches nothing
 /// of `result.plan`: a slip of the pen. Adds warnings of what had no effect,

@@ -115,8 +115,8 @@ std::vector<const char *> placesOfSums(const CompileOptions &options,
   return places;
 }
 
-/// Those that cost least first: a rank's share before time, time before what
-/// crosses to the host, and that before what goes to a disk.
+/// Lists those that cost least first: a rank's share before time, time before
+/// what crosses to the host, and that before what goes to a disk.
 std::vector<ChangedOptions> memoryFitCandidates(const CompileOptions &options) {
   std::vector<ChangedOptions> all;
   int64_t highest = options.reduce == "last" ? 1 : 3;

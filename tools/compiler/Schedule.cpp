@@ -1,8 +1,10 @@
-//===- Schedule.cpp - options as a plan's schedule ------------------------===//
+//===- Schedule.cpp - options as a plan's schedule, and loss scale --------===//
 
 #include "tools/compiler/Schedule.h"
 
 #include "runtime/plan/schedules/Schedule.h"
+
+#include <cmath>
 
 namespace zerograph {
 namespace {
@@ -51,6 +53,22 @@ plan::Schedule scheduleOf(const options::Compile &given) {
     setFields(options, *kind, schedule);
   }
   return schedule;
+}
+
+std::optional<plan::LossScale> lossScaleOf(const options::Compile &options) {
+  if (options.precision != "fp16") {
+    return std::nullopt;
+  }
+  plan::LossScale scale;
+  scale.set_initial(options.loss_scale);
+  if (options.loss_scale == 0) {
+    scale.set_initial(std::ldexp(1.0, int(options.initial_scale_power)));
+    scale.set_window(uint64_t(options.loss_scale_window));
+    scale.set_hysteresis(uint32_t(options.loss_scale_hysteresis));
+    scale.set_consecutive_hysteresis(options.consecutive_hysteresis);
+    scale.set_minimum(options.min_loss_scale);
+  }
+  return scale;
 }
 
 } // namespace zerograph

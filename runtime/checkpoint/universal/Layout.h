@@ -19,7 +19,7 @@
 
 namespace zerograph::universal {
 
-/// Whose layout it is; its readers want to know.
+/// The version of DeepSpeed that has this layout; its readers want to know.
 inline constexpr char kVersion[] = "0.19.8";
 
 inline constexpr char kLatest[] = "latest_universal";

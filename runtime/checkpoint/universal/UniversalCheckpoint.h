@@ -21,7 +21,8 @@ public:
 
   const std::string &path() const { return folder; }
   uint64_t steps() const { return steps_; }
-  /// That the optimizer has made: fewer where steps were skipped.
+  /// Returns the updates that the optimizer has made: fewer than steps where
+  /// some were skipped.
   uint64_t updates() const { return updates_; }
   /// Returns the samples of a step, if that is known.
   std::optional<uint64_t> samplesOfStep() const { return samples; }

@@ -1,7 +1,7 @@
 //===- Algorithms.h - what libraries chose, in a file ---------------------===//
 //
-// Which algorithm a library chooses depends on its version and on the GPU. The
-// file of `--algorithms` says for which they were chosen, and is refused
+// The algorithm that a library chooses depends on its version and on the GPU.
+// The file of `--algorithms` says for which they were chosen, and is refused
 // elsewhere; so two runs with one file compute the very same way. It is text: a
 // section a library, and in it a line a kind of product or convolution, with
 // the algorithm, as the library's code writes it, below.

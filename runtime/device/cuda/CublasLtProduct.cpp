@@ -35,8 +35,8 @@ absl::StatusOr<Types> typesOf(plan::ElementType type, bool allow_tf32) {
   }
 }
 
-/// Those whose sums are made in one order. The others add into C as parts are
-/// ready, or round them to its type.
+/// The schemes whose sums are made in one order. The others add into C as parts
+/// are ready, or round them to its type.
 constexpr uint32_t kSchemes =
     CUBLASLT_REDUCTION_SCHEME_NONE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
 

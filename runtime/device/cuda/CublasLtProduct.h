@@ -71,7 +71,7 @@ private:
   absl::Status makeLayout(Layout &layout, plan::ElementType type, uint64_t rows,
                           uint64_t columns);
   absl::StatusOr<Owned<cublasLtMatmulPreferenceOpaque>> makePreference() const;
-  /// Why an algorithm is not to be used; empty if it may.
+  /// Says why an algorithm is not to be used; empty if it may.
   absl::StatusOr<std::string>
   whyNot(const cublasLtMatmulHeuristicResult_t &found) const;
 

@@ -1,8 +1,9 @@
-//===- CudaEvents.h - events, with their owner ----------------------------===//
+//===- CudaEvents.h - events, and when a GPU worked on steps --------------===//
 
 #ifndef ZEROGRAPH_RUNTIME_DEVICE_CUDA_CUDAEVENTS_H
 #define ZEROGRAPH_RUNTIME_DEVICE_CUDA_CUDAEVENTS_H
 
+#include "runtime/device/Device.h"
 #include "runtime/device/cuda/CudaContext.h"
 
 #include <vector>
@@ -35,6 +36,29 @@ public:
 private:
   std::shared_ptr<CudaContext> context;
   std::vector<CUevent> events;
+};
+
+/// Events before and after each of some steps.
+class CudaTimers {
+public:
+  /// `steps` of them, numbered from 0.
+  absl::Status create(CudaEvents &events, size_t steps);
+
+  /// Begins a run, which `stream` is the first to work on.
+  absl::Status start(const CudaApi &api, CUstream stream);
+  absl::Status begin(const CudaApi &api, size_t step, CUstream stream);
+  absl::Status end(const CudaApi &api, size_t step, CUstream stream);
+  /// Reads the times of the run, which is over: nanoseconds of the steady
+  /// clock.
+  absl::Status read(const CudaApi &api, std::vector<StepTime> &times) const;
+
+private:
+  struct Pair {
+    CUevent begun = nullptr, ended = nullptr;
+  };
+  CUevent origin = nullptr;
+  int64_t began = 0; // the steady clock when `origin` was recorded
+  std::vector<Pair> pairs;
 };
 
 } // namespace zerograph

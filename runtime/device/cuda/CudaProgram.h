@@ -7,7 +7,6 @@
 #include "runtime/device/Driver.h"
 #include "runtime/device/cuda/CudaEvents.h"
 #include "runtime/device/cuda/CudaGraph.h"
-#include "runtime/device/cuda/CudaTimers.h"
 #include "runtime/device/cuda/CudaWatch.h"
 
 #include <functional>

@@ -17,9 +17,9 @@ namespace zerograph {
 struct CudaMark {
   CUevent event = nullptr;
   uint32_t first = 0, last = 0;
-  /// Those of the steps, which may know of errors themselves.
+  /// The operations of the steps, which may know of errors themselves.
   std::vector<Operation *> operations;
-  /// How much the stream was given for them: operations and graphs.
+  /// Counts what the stream was given for them: operations and graphs.
   uint64_t given = 1;
 };
 

@@ -68,7 +68,8 @@ private:
   std::string chosen;
 };
 
-/// Which access of a step of this kind is input, weights and output.
+/// Returns the accesses of a step of this kind that are input, weights and
+/// output.
 std::array<int, 3> accessesOf(plan::ConvolutionKind kind);
 
 } // namespace zerograph

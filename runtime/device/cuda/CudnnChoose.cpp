@@ -13,7 +13,7 @@ namespace {
 /// The number of candidates, of which the first that can be used is taken; the
 /// library names some forty.
 constexpr int64_t kCandidates = 128;
-/// Why engines were not taken, in a message.
+/// The most reasons, in a message, for which engines were not taken.
 constexpr size_t kMostReasons = 12;
 
 /// The notes that keep an engine from being used, whatever the type.
@@ -74,8 +74,8 @@ CudnnConvolution::whyNot(const CudnnDescriptor &engine) const {
                                     CUDNN_TYPE_NUMERICAL_NOTE,
                                     CUDNN_NUMERICAL_NOTE_TYPE_COUNT));
   std::string why = firstOf(kNever, notes);
-  // Those of f64 multiply f64. What they do with f32 is nowhere said but that
-  // it is TF32, or less.
+  // Engines of f64 multiply f64. Nothing says more of what they do with f32
+  // than that it is TF32, or less.
   bool rounds = kind.shape.element_type() == plan::F32 && !kind.allow_tf32;
   if (why.empty() && rounds &&
       std::find(notes.begin(), notes.end(), CUDNN_NUMERICAL_NOTE_TENSOR_CORE) !=

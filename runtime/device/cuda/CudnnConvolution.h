@@ -70,8 +70,8 @@ private:
   absl::Status describe();
   absl::Status describeOperation();
   absl::StatusOr<std::vector<CudnnDescriptor>> named(int32_t mode) const;
-  /// Why an engine is not to be used; where it may, it is the chosen one, and
-  /// the text is empty.
+  /// Says why an engine is not to be used; where it may, it is the chosen one,
+  /// and the text is empty.
   absl::StatusOr<std::string> tryEngine(CudnnDescriptor config);
   absl::StatusOr<std::string> whyNot(const CudnnDescriptor &engine) const;
   absl::StatusOr<CudnnDescriptor> configOf(const CudnnEngine &engine);

@@ -3,13 +3,50 @@
 #ifndef ZEROGRAPH_RUNTIME_DEVICE_HOST_SPAREPROCESSORS_H
 #define ZEROGRAPH_RUNTIME_DEVICE_HOST_SPAREPROCESSORS_H
 
-#include "runtime/device/host/FairShare.h"
-
 #include <cstdint>
 #include <sched.h>
 #include <string>
 
 namespace zerograph {
+
+/// The use of processors over some time.
+struct Load {
+  double others = 0;   // processors' worth of time that others used
+  double runnable = 0; // threads of others that ran or waited to run
+};
+
+/// Processors that others may use without being counted: what the system does
+/// beside, and errors of measuring, which grow with their number.
+double toleratedLoad(unsigned processors);
+
+/// Processors, of `processors`, that `threads` threads of ours should use: what
+/// others leave, but never less than the share that a fair scheduler would give
+/// to all of our threads, processors * threads / (threads + runnable). Without
+/// that floor, a neighbour that takes whatever is left would get all. All of
+/// them where others use less than is tolerated.
+double fairShare(unsigned processors, unsigned threads, const Load &load);
+
+/// The number of processors to use, as shares are seen one after another.
+/// Changes only where several in a row ask for it, and then as little as they
+/// ask for, so that it does not follow every burst.
+class ShareFollower {
+public:
+  /// `threads`: of all our ranks, which may be more than the processors.
+  ShareFollower(unsigned processors, unsigned threads);
+  /// At least 1, at most the smaller of processors and threads.
+  unsigned next(const Load &load);
+  /// The threads of each of `ranks` ranks that have `threads / ranks`: all of
+  /// them while nothing is taken, at least 1.
+  unsigned perRank(unsigned ranks) const;
+
+private:
+  unsigned wanted(double share) const;
+
+  unsigned processors, threads, most, now;
+  // In a row, those that asked for more or for less; and the nearest to `now`.
+  int higher = 0, lower = 0;
+  unsigned nearest = 0;
+};
 
 /// The numbers of /proc/stat (proc(5)).
 struct ProcessorStat {

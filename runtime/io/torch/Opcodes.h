@@ -4,11 +4,10 @@
 #define ZEROGRAPH_RUNTIME_IO_TORCH_OPCODES_H
 
 #include <cstdint>
-#include <string>
 
 namespace zerograph::pickle {
 
-/// Those that torch.save writes, named as in Python's pickletools.
+/// The operations that torch.save writes, named as in Python's pickletools.
 enum Opcode : uint8_t {
   kMark = '(',
   kStop = '.',
@@ -45,9 +44,6 @@ enum Opcode : uint8_t {
 };
 
 inline constexpr uint8_t kProtocolNumber = 2;
-
-/// "STACK_GLOBAL (0x93)", of any byte; for errors.
-std::string opcodeText(uint8_t opcode);
 
 } // namespace zerograph::pickle
 

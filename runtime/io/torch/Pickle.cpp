@@ -2,8 +2,6 @@
 
 #include "runtime/io/torch/Pickle.h"
 
-#include "runtime/io/torch/Unpickler.h"
-
 using namespace zerograph;
 using Kind = PickleValue::Kind;
 
@@ -61,10 +59,4 @@ std::string PickleValue::describe() const {
     return "a storage";
   }
   return "";
-}
-
-absl::StatusOr<std::unique_ptr<Pickle>>
-Pickle::parse(const std::string &path, uint64_t offset, absl::string_view bytes,
-              const std::set<std::string> &globals) {
-  return Unpickler(path, offset, bytes, globals).run();
 }

@@ -1,10 +1,15 @@
 //===- Unpickler.cpp - the machine that a pickle is written for -----------===//
 
-#include "runtime/io/torch/Unpickler.h"
-
+#include "runtime/base/LittleEndian.h"
 #include "runtime/io/torch/Opcodes.h"
+#include "runtime/io/torch/Pickle.h"
 
+#include "absl/strings/str_format.h"
+
+#include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <unordered_map>
 
 using namespace zerograph;
 using Kind = PickleValue::Kind;
@@ -16,7 +21,118 @@ constexpr size_t kMostValues = 1 << 22;
 /// Marks that are open at once: deeper than any value is nested.
 constexpr size_t kMostMarks = 1000;
 
+struct Named {
+  uint8_t opcode;
+  const char *name;
+};
+
+/// The operations that are refused.
+constexpr Named kOthers[] = {
+    {'0', "POP"},           {'1', "POP_MARK"},       {'2', "DUP"},
+    {'B', "BINBYTES"},      {'C', "SHORT_BINBYTES"}, {'F', "FLOAT"},
+    {'I', "INT"},           {'L', "LONG"},           {'P', "PERSID"},
+    {'S', "STRING"},        {'T', "BINSTRING"},      {'U', "SHORT_BINSTRING"},
+    {'V', "UNICODE"},       {'d', "DICT"},           {'g', "GET"},
+    {'i', "INST"},          {'l', "LIST"},           {'o', "OBJ"},
+    {'p', "PUT"},           {0x82, "EXT1"},          {0x83, "EXT2"},
+    {0x84, "EXT4"},         {0x8b, "LONG4"},         {0x8c, "SHORT_BINUNICODE"},
+    {0x8d, "BINUNICODE8"},  {0x8e, "BINBYTES8"},     {0x8f, "EMPTY_SET"},
+    {0x90, "ADDITEMS"},     {0x91, "FROZENSET"},     {0x92, "NEWOBJ_EX"},
+    {0x93, "STACK_GLOBAL"}, {0x94, "MEMOIZE"},       {0x95, "FRAME"},
+    {0x96, "BYTEARRAY8"},   {0x97, "NEXT_BUFFER"},   {0x98, "READONLY_BUFFER"},
+};
+
+/// Returns "STACK_GLOBAL (0x93)", of any byte; for errors.
+std::string opcodeText(uint8_t opcode) {
+  const auto *found =
+      std::find_if(std::begin(kOthers), std::end(kOthers),
+                   [&](const Named &other) { return other.opcode == opcode; });
+  return found == std::end(kOthers)
+             ? absl::StrFormat("0x%02x", opcode)
+             : absl::StrFormat("%s (0x%02x)", found->name, opcode);
+}
+
 } // namespace
+
+namespace zerograph {
+
+/// Has a stack, and values by number. An operation takes values from the stack
+/// and puts what it makes of them there.
+class Unpickler {
+public:
+  Unpickler(const std::string &path, uint64_t offset, absl::string_view bytes,
+            const std::set<std::string> &globals)
+      : path(path), offset(offset), bytes(bytes), globals(globals),
+        pickle(new Pickle) {}
+
+  /// All of it; once.
+  absl::StatusOr<std::unique_ptr<Pickle>> run();
+
+private:
+  using Popped = absl::StatusOr<PickleValue *>;
+  using Parts = std::vector<const PickleValue *>;
+
+  absl::Status bad(const std::string &what) const {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": byte ", offset + begun, ": ", what));
+  }
+
+  absl::StatusOr<absl::string_view> take(uint64_t count);
+  absl::StatusOr<uint64_t> number(size_t count) {
+    ZG_ASSIGN_OR_RETURN(absl::string_view taken, take(count));
+    return littleEndian(taken.data(), count);
+  }
+  absl::StatusOr<std::string> line();
+
+  PickleValue *make(PickleValue::Kind kind) {
+    PickleValue *value = &pickle->values.emplace_back();
+    value->kind = kind;
+    return value;
+  }
+  PickleValue *push(PickleValue::Kind kind) { return push(make(kind)); }
+  PickleValue *push(PickleValue *value) {
+    stack.push_back(value);
+    return value;
+  }
+
+  /// Returns how much lies above the last mark, as far as there is one.
+  size_t height() const {
+    return stack.size() - (marks.empty() ? 0 : marks.back());
+  }
+  Popped pop();
+  /// Pops what is to become a part of another.
+  Popped popPart() {
+    ZG_ASSIGN_OR_RETURN(PickleValue * value, pop());
+    value->closed = true;
+    return value;
+  }
+  absl::StatusOr<Parts> popParts(size_t count);
+  absl::StatusOr<Parts> popToMark();
+
+  absl::Status step(uint8_t opcode);
+  absl::Status simple(uint8_t opcode, bool &known);
+  absl::Status pushInteger(size_t count, bool is_signed);
+  absl::Status pushReal();
+  absl::Status pushGlobal();
+  absl::Status get(size_t count);
+  absl::Status put(size_t count);
+  absl::Status pushTuple(Parts parts);
+  absl::Status add(Parts parts, bool pairs);
+  absl::Status makeObject();
+  absl::Status build();
+
+  const std::string &path;
+  const uint64_t offset;
+  const absl::string_view bytes;
+  const std::set<std::string> &globals;
+  std::unique_ptr<Pickle> pickle;
+  uint64_t at = 0, begun = 0; // of the operation
+  std::vector<PickleValue *> stack;
+  std::vector<size_t> marks;
+  std::unordered_map<uint64_t, PickleValue *> memo;
+};
+
+} // namespace zerograph
 
 absl::StatusOr<std::unique_ptr<Pickle>> Unpickler::run() {
   ZG_ASSIGN_OR_RETURN(absl::string_view begin, take(2));
@@ -296,7 +412,13 @@ absl::Status Unpickler::step(uint8_t opcode) {
                : bad("it ends with more than one value");
   }
   default:
-    return bad(absl::StrCat("it has the operation ", pickle::opcodeText(opcode),
+    return bad(absl::StrCat("it has the operation ", opcodeText(opcode),
                             ", which torch.save does not write by default"));
   }
+}
+
+absl::StatusOr<std::unique_ptr<Pickle>>
+Pickle::parse(const std::string &path, uint64_t offset, absl::string_view bytes,
+              const std::set<std::string> &globals) {
+  return Unpickler(path, offset, bytes, globals).run();
 }

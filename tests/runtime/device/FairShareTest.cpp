@@ -1,6 +1,5 @@
 //===- FairShareTest.cpp - threads beside busy neighbours -----------------===//
 
-#include "runtime/device/host/FairShare.h"
 #include "runtime/device/host/SpareProcessors.h"
 
 #include "gtest/gtest.h"

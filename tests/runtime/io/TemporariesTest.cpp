@@ -1,6 +1,6 @@
 //===- TemporariesTest.cpp - what a signal must not leave behind ----------===//
 
-#include "runtime/io/Temporaries.h"
+#include "runtime/io/NewFile.h"
 #include "runtime/io/SafetensorsWriter.h"
 #include "tests/support/Folder.h"
 

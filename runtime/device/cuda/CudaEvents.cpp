@@ -1,6 +1,6 @@
-//===- CudaTimers.cpp - when a GPU worked on steps ------------------------===//
+//===- CudaEvents.cpp - events, and when a GPU worked on steps ------------===//
 
-#include "runtime/device/cuda/CudaTimers.h"
+#include "runtime/device/cuda/CudaEvents.h"
 
 #include <chrono>
 
