@@ -5,6 +5,7 @@
 #include "codegen/plan/PlanParts.h"
 #include "codegen/plan/PlanTypes.h"
 #include "passes/differentiate/Optimizer.h"
+#include "passes/kernels/Linear.h"
 #include "passes/schedule/InPlace.h"
 #include "passes/zero/Passes.h"
 #include "runtime/base/Version.h"
@@ -93,6 +94,11 @@ LogicalResult writeOperands(Operation *kernel, plan::Kernel &entry) {
              << result.getType() << ", which no plan can hold";
     }
     plan::Operand &written = *entry.mutable_operands(entry.operands_size() - 1);
+    for (unsigned i :
+         fused ? kernels::linearOperands(fused, result.getResultNumber())
+               : SmallVector<unsigned>()) {
+      written.add_linear_in(i);
+    }
     for (unsigned i = 0; fused && i < kernel->getNumOperands(); ++i) {
       if (sched::canShareStorage(fused, i, result.getResultNumber())) {
         written.add_in_place(i);

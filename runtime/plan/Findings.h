@@ -36,6 +36,7 @@ inline constexpr absl::string_view kEarlyCopy = "early copy";
 inline constexpr absl::string_view kWrongUnit = "wrong unit";
 inline constexpr absl::string_view kWrongGroup = "wrong group";
 inline constexpr absl::string_view kWrongGradients = "wrong gradients";
+inline constexpr absl::string_view kNotLinear = "not linear";
 inline constexpr absl::string_view kLateGradients = "late gradients";
 inline constexpr absl::string_view kLostGradients = "lost gradients";
 inline constexpr absl::string_view kUnusedGradients = "unused gradients";

@@ -30,6 +30,14 @@ absl::Status validateOperands(const plan::Kernel &kernel) {
                      "; it must be some whole elements, read or written");
     }
     most = std::max(most, operand.bytes() / element);
+    for (uint32_t other : operand.linear_in()) {
+      if (operand.mode() == plan::READ || other > uint32_t(i) ||
+          kernel.operands(other).mode() == plan::WRITE) {
+        return invalid("operand ", i, " is linear in operand ", other,
+                       "; only what is written may be, in what is read, itself "
+                       "or an earlier one");
+      }
+    }
     for (uint32_t other : operand.in_place()) {
       if (operand.mode() != plan::WRITE || other >= uint32_t(i) ||
           kernel.operands(other).mode() != plan::READ ||

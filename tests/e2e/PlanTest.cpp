@@ -43,6 +43,21 @@ TEST(Plan, MemoryIsExact) {
   }
 }
 
+// With one sample a rank, a bias's gradient is a product's own operand.
+TEST(Plan, OfOneSampleIsSafe) {
+  for (const char *model : {"mlp-digits", "resnet-mini"}) {
+    for (int64_t stage : {0, 3}) {
+      for (const char *matmul : {"library", "generated"}) {
+        Training training{model, "model.onnx", "adamw", 2, stage};
+        training.micro_batch = 1;
+        training.matmul = matmul;
+        EXPECT_EQ(verifyPlan(compilePlan(training)), absl::OkStatus())
+            << training.describe();
+      }
+    }
+  }
+}
+
 uint64_t stateOf(const plan::Plan &plan) {
   ModelState bytes = modelState(plan);
   return bytes.parameters + bytes.gradients + bytes.optimizer;

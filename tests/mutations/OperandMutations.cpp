@@ -184,6 +184,31 @@ Change kernelOperand(plan::Plan &plan, Random &random) {
                       operand.bytes(), " bytes");
 }
 
+/// A kernel that adds to a sum of gradients, which is kept, does something
+/// else.
+Change otherFunction(plan::Plan &plan, Random &random) {
+  for (const Operand &operand :
+       operands(plan, random, [&](const plan::Step &step, int index) {
+         const plan::Slice &slice =
+             plan.slices(int(step.accesses(index).slice()));
+         return step.has_launch() && writes(step, index) && slice.carried() &&
+                (slice.slice_class() == plan::GRAD ||
+                 slice.slice_class() == plan::GRAD_SHARD);
+       })) {
+    const plan::Step &step = at(plan, operand.of);
+    plan::Kernel &kernel = *plan.mutable_kernels(int(step.launch().kernel()));
+    plan::Operand &made = *kernel.mutable_operands(operand.index);
+    for (uint32_t read : made.linear_in()) {
+      if (step.accesses(int(read)).slice() ==
+          step.accesses(operand.index).slice()) {
+        made.clear_linear_in();
+        return absl::StrCat("kernel ", kernel.symbol(), " does not add");
+      }
+    }
+  }
+  return std::nullopt;
+}
+
 /// Changes a type to one of the same size, where a unit or an input says what
 /// the bytes are.
 Change kernelType(plan::Plan &plan, Random &random) {
@@ -246,6 +271,7 @@ std::vector<Mutation> operandMutations() {
        "size of an operand",
        kernelOperand,
        {kInvalidStep, kInvalidKernel}},
+      {"kernels", "another function", otherFunction, {kNotLinear}},
       {"kernels", "type of an operand", kernelType, {kWrongType, kInvalidStep}},
   };
 }

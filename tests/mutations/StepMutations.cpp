@@ -385,7 +385,7 @@ std::vector<Mutation> stepMutations() {
       {"misplaced",
        "gather of stale data",
        gatherStale,
-       {kMissingGather, kGradientsNotReduced, kMissingWait}},
+       {kMissingGather, kGradientsNotReduced, kMissingWait, kRace}},
       {"misplaced",
        "reduction before the last gradients",
        reduceEarly,

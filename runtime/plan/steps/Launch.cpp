@@ -82,6 +82,17 @@ public:
                                            : plan::ELEMENT_INVALID;
   }
 
+  bool isLinear(const plan::Plan &plan, const plan::Step &step, int made,
+                int access) const override {
+    const plan::Kernel &kernel = kernelOf(plan, step);
+    if (made >= kernel.operands_size()) {
+      return false; // scratch
+    }
+    const auto &linear = kernel.operands(made).linear_in();
+    return std::find(linear.begin(), linear.end(), uint32_t(access)) !=
+           linear.end();
+  }
+
 private:
   static absl::Status needOperands(const plan::Plan &plan,
                                    const plan::Step &step,

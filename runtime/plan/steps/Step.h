@@ -125,6 +125,13 @@ public:
   /// The access whose bytes are written to `access` as they are; none: -1.
   virtual int copied(int access) const { return -1; }
 
+  /// Returns whether what the step writes to access `made` is a linear function
+  /// of what it reads by `access` and by others of which this is said.
+  virtual bool isLinear(const plan::Plan &, const plan::Step &, int /*made*/,
+                        int /*access*/) const {
+    return false;
+  }
+
   /// Checks what the step reads, and says what it makes of it. By default it
   /// computes.
   virtual void transfer(const plan::Step &step, ValueState &state) const {

@@ -80,7 +80,7 @@ private:
                  const Value &value);
   void checkIsCommon();
   Value makes(const plan::Step &step, int index, Sharing sharing);
-  Terms termsOf(const plan::Step &step, const UnitPart &made);
+  Terms termsOf(const plan::Step &step, int index, const UnitPart &made);
 
   const plan::Step &step() const {
     return plan.programs(at.program).steps(at.step);
@@ -378,13 +378,16 @@ Value Values::makes(const plan::Step &step, int index, Sharing sharing) {
             Terms::Unknown, part.has_value()};
   }
   return {sharing == Sharing::Varied ? Sharing::Partial : sharing,
-          termsOf(step, *part)};
+          termsOf(step, index, *part)};
 }
 
-/// Returns the terms of gradients that the step makes. If it reads a sum of the
-/// same gradients, it adds to that.
-Terms Values::termsOf(const plan::Step &step, const UnitPart &made) {
+/// Returns the terms of gradients that the step writes to access `index`. If it
+/// reads a sum of the same gradients, it adds to that; where the new sum is
+/// kept, nothing but an addition will do, and of the same gradients.
+Terms Values::termsOf(const plan::Step &step, int index, const UnitPart &made) {
+  bool kept = sums.isSum(step.accesses(index).slice());
   std::optional<Terms> sum;
+  std::optional<UnitPart> others; // gradients of other elements
   bool adds = false;
   for (int i = 0; i < step.accesses_size(); ++i) {
     const plan::Access &access = step.accesses(i);
@@ -399,12 +402,27 @@ Terms Values::termsOf(const plan::Step &step, const UnitPart &made) {
       same.set_offset(access.offset() + (made.begin - part->begin) * bytes);
       same.set_bytes(made.elements * bytes);
       terms = values.valueOf(same).terms;
+    } else if (part && roleOf(part->role) == Role::Gradient &&
+               (part->unit != made.unit || part->strides == made.strides) &&
+               kindOf(step).isLinear(plan, step, index, i)) {
+      others = part;
     }
     if (terms == Terms::Earlier || terms == Terms::All) {
       sum = sum ? zerograph::join(*sum, terms) : terms;
+      if (kept && !kindOf(step).isLinear(plan, step, index, i)) {
+        problems.add(finding::kNotLinear, describeIt(), " makes a sum of ",
+                     describe(plan, made), " of the one before in ",
+                     describeSlice(plan, access.slice()),
+                     ", and does something else than to add to it");
+      }
     } else {
       adds = true;
     }
+  }
+  if (kept && sum && others) {
+    problems.add(finding::kWrongUnit, describeIt(), " adds ",
+                 describe(plan, *others), " to a sum of ",
+                 describe(plan, made));
   }
   return !sum ? Terms::This : adds ? Terms::All : *sum;
 }

@@ -329,6 +329,19 @@ void signKernels(plan::Plan &plan) {
         operand.set_bytes(access.bytes());
         operand.set_mode(access.mode());
         operand.set_type(typeOf(plan.slices(int(access.slice()))));
+        // What makes gradients of gradients adds to them.
+        auto isGradient = [&](const plan::Access &one) {
+          plan::SliceClass of = plan.slices(int(one.slice())).slice_class();
+          return of == plan::GRAD || of == plan::GRAD_SHARD;
+        };
+        for (int i = 0; access.mode() != plan::READ && isGradient(access) &&
+                        i < kernel.operands_size();
+             ++i) {
+          if (step.accesses(i).mode() != plan::WRITE &&
+              isGradient(step.accesses(i))) {
+            operand.add_linear_in(i);
+          }
+        }
         // The kernel allows what a launch does in place.
         for (int i = 0; access.mode() != plan::READ && i < step.accesses_size();
              ++i) {

@@ -89,7 +89,7 @@ private:
 };
 
 /// States of every kernel that it touches what its last launch brings, as f32;
-/// scalars of 8 bytes as f64.
+/// scalars of 8 bytes as f64; and that it adds gradients up.
 void signKernels(plan::Plan &plan);
 
 /// States signatures and sizes of a plan changed by hand.

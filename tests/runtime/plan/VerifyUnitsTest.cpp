@@ -322,6 +322,14 @@ TEST(Verify, GradientsOfMicroBatchesAreAdded) {
   expectFault(plan, kLostGradients,
               "is from byte 1024 as earlier micro-batches left it, where "
               "a.weight lies");
+  // Something else than a sum.
+  plan = testing::reduceLastPlan();
+  for (plan::Kernel &kernel : *plan.mutable_kernels()) {
+    for (plan::Operand &operand : *kernel.mutable_operands()) {
+      operand.clear_linear_in();
+    }
+  }
+  expectSays(verifyPlan(plan), "not linear: ", "step 2");
   // A sum that no step zeroes goes on to the next step.
   plan = testing::reduceLastPlan();
   removeStep(plan, 4, 1);
