@@ -3,11 +3,10 @@
 #include "frontend/Import.h"
 
 #include "frontend/base/Guarded.h"
-#include "frontend/exporter/ConstantWeights.h"
-#include "frontend/exporter/MaskedAssignment.h"
 #include "frontend/file/ModelFile.h"
 #include "frontend/graph/Inputs.h"
-#include "frontend/walk/Importer.h"
+#include "frontend/walk/Program.h"
+#include "frontend/walk/Quirk.h"
 
 #include "passes/ir/nn/NNDialect.h"
 
@@ -18,8 +17,11 @@ namespace zerograph::frontend {
 static std::unique_ptr<ModelFile> readModel(const std::string &path) {
   std::unique_ptr<ModelFile> file = loadModel(path);
   onnx::GraphProto &graph = *file->model.mutable_graph();
-  takeConstantWeights(graph);
-  selectMaskedAssignments(graph);
+  for (const Quirk *quirk : quirks()) {
+    if (quirk->repair != nullptr) {
+      quirk->repair(graph);
+    }
+  }
   checkShapes(graph);
   return file;
 }
@@ -27,13 +29,12 @@ static std::unique_ptr<ModelFile> readModel(const std::string &path) {
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
 importModel(mlir::MLIRContext &context, const std::string &path,
             const ImportOptions &options, ImportReport *report) {
-  context.loadDialect<nn::NNDialect>();
+  context.loadDialect<mlir::zg::nn::NNDialect>();
   ImportReport own;
   return guarded(path, [&] {
     std::unique_ptr<ModelFile> file = readModel(path);
-    Importer importer(context, *file, options,
-                      report != nullptr ? *report : own);
-    return importer.run();
+    return importProgram(context, *file, options,
+                         report != nullptr ? *report : own);
   });
 }
 

@@ -152,7 +152,7 @@ RULES = {
         "the graph is an index over what the file holds; it knows no exporter "
         "and emits nothing",
     ),
-    "frontend/exporter": (
+    "frontend/parameters": (
         [
             "frontend/base",
             "frontend/file",
@@ -161,7 +161,7 @@ RULES = {
             "passes/ir",
             "runtime/base",
         ],
-        "what an exporter meant is decided before anything is emitted",
+        "what is trained is decided before anything is emitted",
     ),
     "frontend/emit": (
         ["frontend/base", "passes/ir", LOSSES],
@@ -172,7 +172,7 @@ RULES = {
             "frontend/base",
             "frontend/file",
             "frontend/graph",
-            "frontend/exporter",
+            "frontend/parameters",
             "frontend/emit",
             IMPORT,
             "passes/ir",
@@ -180,12 +180,26 @@ RULES = {
         ],
         "the walk finds an operator by its name (graph/OpDef.h) and knows none",
     ),
+    "frontend/quirks": (
+        [
+            "frontend/base",
+            "frontend/file",
+            "frontend/graph",
+            "frontend/parameters",
+            "frontend/walk",
+            IMPORT,
+            "passes/ir",
+            "runtime/base",
+        ],
+        "the import walks the list of quirks (walk/Quirk.h) and knows none",
+    ),
     "frontend/export": (
         [
             "frontend/base",
             "frontend/file",
             "frontend/graph",
-            "frontend/exporter",
+            "frontend/parameters",
+            "frontend/quirks",
             IMPORT,
             "runtime/base",
         ],

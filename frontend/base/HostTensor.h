@@ -52,7 +52,7 @@ public:
   /// Copies an element of a tensor of the same type.
   void copyFrom(int64_t i, const HostTensor &from, int64_t k);
 
-  /// The same elements in another shape; fails if their number differs.
+  /// Returns these elements in another shape; fails if their number differs.
   HostTensor reshaped(Shape shape) const;
   /// All elements as integers, in order.
   std::vector<int64_t> toInts() const;

@@ -4,7 +4,6 @@
 #define ZEROGRAPH_FRONTEND_EMIT_EMITTER_H
 
 #include "frontend/base/HostTensor.h"
-#include "frontend/emit/MlirTypes.h"
 
 #include "passes/ir/nn/NNDialect.h"
 
@@ -13,6 +12,11 @@
 namespace zerograph::frontend {
 
 namespace nn = mlir::zg::nn;
+
+/// Returns the MLIR element type of an ONNX type; fails on one that nn lacks.
+mlir::Type elementTypeOf(mlir::MLIRContext *context, int32_t onnxType);
+/// Returns the ONNX type of an element type of MLIR.
+int32_t onnxTypeOf(mlir::Type elementType);
 
 /// Builds nn ops at the end of a block. nn ops never broadcast; these functions
 /// do. They check everything that user input decides, so no verifier or assert
@@ -33,15 +37,15 @@ public:
   static bool isFloat(Value value) {
     return mlir::isa<mlir::FloatType>(elementOf(value));
   }
-  /// The one number that every element of a float value is, if it is known.
+  /// Returns the number that every element of a float value is, if it is known.
   static std::optional<double> splatOf(Value value);
-  /// A checked tensor type: no empty dims, no overflow.
+  /// Returns a tensor type; fails on empty dims and on overflow.
   mlir::RankedTensorType tensorType(const Shape &shape, mlir::Type element);
 
-  /// A constant; `tensor` must be a splat or at most kMaxConstantBytes.
+  /// Emits a constant; `tensor` must be a splat or at most kMaxConstantBytes.
   Value constant(const HostTensor &tensor);
   Value splat(double value, const Shape &shape, mlir::Type element);
-  /// A splat of the type of `like`.
+  /// Emits a splat of the type of `like`.
   Value splatLike(double value, Value like);
   Value iota(int64_t dim, const Shape &shape, mlir::Type element);
 
@@ -66,18 +70,18 @@ public:
   Value moveAxis(Value x, int64_t from, int64_t to);
   Value slice(Value x, const std::vector<int64_t> &starts,
               const std::vector<int64_t> &steps, const Shape &shape);
-  /// `size` elements from `start` along one axis.
+  /// Takes `size` elements from `start` along one axis.
   Value sliceAxis(Value x, int64_t axis, int64_t start, int64_t size,
                   int64_t step = 1);
   Value pad(Value x, const std::vector<int64_t> &low, const Shape &shape,
             double value);
   Value concat(const std::vector<Value> &parts, int64_t axis);
 
-  /// `first`: of equal extremes the first gets the gradient.
+  /// Reduces; if `first`, the first of equal extremes gets the gradient.
   Value reduce(nn::ReduceKind kind, Value x, std::vector<int64_t> axes,
                bool keepDims, bool first = false);
-  /// `[..., M, K] x [..., K, N]`; batches broadcast. An operand whose last two
-  /// dims were just transposed is taken from before that.
+  /// Multiplies `[..., M, K] x [..., K, N]`; batches broadcast. An operand
+  /// whose last two dims were just transposed is taken from before that.
   Value matmul(Value a, Value b, bool transposeA = false,
                bool transposeB = false);
   Value gather(Value table, Value indices);

@@ -77,7 +77,7 @@ public:
 
   /// The logarithm of what `value` is a view of, seen through the same views;
   /// null where `find` gives null.
-  Value behindViews(Value value, llvm::function_ref<Value(Value)> find) {
+  Value throughViews(Value value, llvm::function_ref<Value(Value)> find) {
     if (--opsLeft < 0) {
       return {};
     }
@@ -85,7 +85,7 @@ public:
     if (op == nullptr || !nn::isView(op) || mlir::isa<nn::PadOp>(op)) {
       return find(value);
     }
-    Value inner = behindViews(op->getOperand(0), find);
+    Value inner = throughViews(op->getOperand(0), find);
     if (!inner) {
       return {};
     }
@@ -105,7 +105,7 @@ public:
     }
     if (Value whole = belowOne(value)) {
       form = "log(1 - sigmoid(x))";
-      return behindViews(whole, [&](Value y) {
+      return throughViews(whole, [&](Value y) {
         Value x = operandOf(y, UnaryKind::sigmoid);
         return x ? negate(softplus(emit, x)) : Value();
       });
@@ -128,7 +128,7 @@ private:
 
   /// The logarithm of a sum of exponentials, or null if it is none.
   Value ofSum(Value value) {
-    return behindViews(value, [&](Value root) -> Value {
+    return throughViews(value, [&](Value root) -> Value {
       if (Value x = operandOf(root, UnaryKind::exp)) {
         return isShifted(x) ? Value() : x;
       }
@@ -223,7 +223,7 @@ StableForm stableLog(Emitter &emit, Value x) {
     return {};
   }
   Finder finder(emit);
-  Value log = finder.behindViews(x, [&](Value y) { return finder.ofRoot(y); });
+  Value log = finder.throughViews(x, [&](Value y) { return finder.ofRoot(y); });
   if (!log) {
     log = finder.ofOneAndMore(x);
   }

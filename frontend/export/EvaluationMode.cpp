@@ -76,14 +76,14 @@ public:
   void rewrite(Nodes &nodes) {
     Nodes kept;
     for (NodeProto &node : nodes) {
-      std::vector<NodeProto> behind;
+      std::vector<NodeProto> following;
       if (isCalled(node, "Dropout")) {
         turnOff(node);
       } else if (isCalled(node, "BatchNormalization")) {
-        behind = useStored(node);
+        following = useStored(node);
       }
       *kept.Add() = std::move(node);
-      for (NodeProto &each : behind) {
+      for (NodeProto &each : following) {
         *kept.Add() = std::move(each);
       }
     }
@@ -113,10 +113,8 @@ private:
   }
 
   bool isTraining(const NodeProto &node) const {
-    for (const auto &attribute : node.attribute()) {
-      if (attribute.name() == "training_mode") {
-        return attribute.i() != 0;
-      }
+    if (const auto *mode = findAttribute(node, "training_mode")) {
+      return mode->i() != 0;
     }
     return opset < 14 && (has(node.output(), 1) || has(node.output(), 2));
   }
@@ -135,17 +133,17 @@ private:
 
   /// Gives nodes that stand for the statistics it gave, where they are read.
   std::vector<NodeProto> useStored(NodeProto &node) {
-    std::vector<NodeProto> behind;
+    std::vector<NodeProto> following;
     if (!isTraining(node)) {
-      return behind;
+      return following;
     }
     if (!keepsStatistics(node)) {
       byBatch.push_back(nodeName(node));
-      return behind;
+      return following;
     }
     for (int i : {1, 2}) {
       if (read.count(node.output(i)) != 0) {
-        behind.push_back(
+        following.push_back(
             identity(node.input(i + 2), node.output(i),
                      nodeName(node) + (i == 1 ? "_mean" : "_var")));
       }
@@ -160,7 +158,7 @@ private:
     if (mode != attributes.end()) {
       attributes.erase(mode);
     }
-    return behind;
+    return following;
   }
 
   int64_t opset;

@@ -13,7 +13,7 @@
 
 namespace zerograph::frontend {
 
-/// The same message always gives the same bytes.
+/// Serializes a message so that equal ones give equal bytes.
 static std::string serialize(const onnx::ModelProto &model) {
   size_t size = model.ByteSizeLong();
   if (size > INT_MAX) {

@@ -5,7 +5,7 @@
 #include "frontend/base/Error.h"
 #include "frontend/base/Suggest.h"
 #include "frontend/export/Tensors.h"
-#include "frontend/exporter/FindLoss.h"
+#include "frontend/parameters/FindLoss.h"
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"

@@ -1,9 +1,9 @@
 //===- LossInputs.cpp - what a loss is computed from ----------------------===//
 
 #include "frontend/export/Inference.h"
-#include "frontend/exporter/ConstantWeights.h"
-#include "frontend/exporter/Parameters.h"
 #include "frontend/graph/Inputs.h"
+#include "frontend/parameters/Parameters.h"
+#include "frontend/quirks/ConstantWeights.h"
 
 #include "absl/algorithm/container.h"
 
@@ -147,8 +147,8 @@ bool isBehind(const Graph &graph, const std::string &value,
 }
 
 /// Returns what `value` is a view of.
-std::string behindViews(const Graph &graph, const Dependences &depends,
-                        std::string value) {
+std::string throughViews(const Graph &graph, const Dependences &depends,
+                         std::string value) {
   for (auto made = graph.producer.find(value); made != graph.producer.end();
        made = graph.producer.find(value)) {
     const onnx::NodeProto &node = graph.proto.node(made->second);
@@ -194,7 +194,7 @@ std::vector<std::string> lossInputs(const ModelFile &file,
     }
     for (const std::string &name : graph.reads(n)) {
       if (depends.onParameters(name) && !depends.onLabels(name)) {
-        values.insert(behindViews(graph, depends, name));
+        values.insert(throughViews(graph, depends, name));
       }
     }
   }

@@ -5,9 +5,9 @@
 #include "frontend/base/Error.h"
 #include "frontend/base/Suggest.h"
 #include "frontend/export/Tensors.h"
-#include "frontend/exporter/ConstantWeights.h"
 #include "frontend/file/ExternalData.h"
 #include "frontend/file/TensorBytes.h"
+#include "frontend/quirks/ConstantWeights.h"
 
 #include "runtime/base/Text.h"
 

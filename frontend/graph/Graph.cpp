@@ -193,8 +193,25 @@ bool Graph::isOrder(const std::vector<int> &nodes) const {
   return true;
 }
 
+const onnx::AttributeProto *findAttribute(const onnx::NodeProto &node,
+                                          const std::string &name) {
+  for (const onnx::AttributeProto &attribute : node.attribute()) {
+    if (attribute.name() == name) {
+      return &attribute;
+    }
+  }
+  return nullptr;
+}
+
 bool isMeasure(const onnx::NodeProto &node) {
   return node.op_type() == "Shape" || node.op_type() == "Size";
+}
+
+std::string Graph::onlyReader(const std::string &name) const {
+  auto readers = users.find(name);
+  return readers != users.end() && readers->second.size() == 1
+             ? proto.node(readers->second.front()).op_type()
+             : "";
 }
 
 std::set<std::string> Graph::originsOf(const std::string &name) const {

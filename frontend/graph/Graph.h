@@ -16,6 +16,10 @@ namespace zerograph::frontend {
 /// Name of a node for people: its own, else that of its first output.
 std::string nodeName(const onnx::NodeProto &node);
 
+/// Returns a node's attribute of that name, or null.
+const onnx::AttributeProto *findAttribute(const onnx::NodeProto &node,
+                                          const std::string &name);
+
 /// Returns whether the node tells a shape or a size, whatever its input holds.
 bool isMeasure(const onnx::NodeProto &node);
 
@@ -38,6 +42,9 @@ public:
 
   /// All names that node n reads: its inputs, and what its bodies capture.
   std::vector<std::string> reads(int n) const;
+  /// Returns the operator of the one node that reads a value; "" if there is
+  /// none or more than one, and within bodies.
+  std::string onlyReader(const std::string &name) const;
   /// Graph inputs and initializers that the value `name` is computed from.
   std::set<std::string> originsOf(const std::string &name) const;
 

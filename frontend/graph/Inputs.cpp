@@ -3,14 +3,17 @@
 #include "frontend/graph/Inputs.h"
 
 #include "frontend/base/Error.h"
+#include "frontend/base/Suggest.h"
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
 #include "runtime/base/Text.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 namespace zerograph::frontend {
@@ -179,12 +182,12 @@ std::vector<Shape> bindDims(const std::vector<InputSignature> &signatures,
 
 std::string batchDim(const std::vector<InputSignature> &signatures) {
   std::vector<std::string> leading;
-  std::set<std::string> behind;
+  std::set<std::string> later;
   for (const InputSignature &input : signatures) {
     for (size_t axis = 0; axis < input.dims.size(); ++axis) {
       const std::string &name = input.dims[axis].name;
       if (axis > 0) {
-        behind.insert(name);
+        later.insert(name);
       } else if (!name.empty()) {
         leading.push_back(name);
       }
@@ -192,7 +195,7 @@ std::string batchDim(const std::vector<InputSignature> &signatures) {
   }
   auto first = std::find_if(
       leading.begin(), leading.end(),
-      [&](const std::string &name) { return behind.count(name) == 0; });
+      [&](const std::string &name) { return later.count(name) == 0; });
   return first != leading.end() ? *first
          : leading.empty()      ? ""
                                 : leading.front();
@@ -245,6 +248,89 @@ void checkFixedBatch(const std::vector<InputSignature> &signatures,
          shapes[anchor][0], " samples (input '", signatures[anchor].name,
          "'): leave the option out, or export with a symbolic first dim");
   }
+}
+
+/// The shape of an input that has one element, whatever the data are.
+static Shape shapeOfOne(const InputSignature &signature) {
+  Shape shape;
+  for (const InputDim &dim : signature.dims) {
+    if (dim.value != 1) {
+      std::vector<std::string> dims;
+      for (const InputDim &any : signature.dims) {
+        dims.push_back(any.value < 0 ? any.name : absl::StrCat(any.value));
+      }
+      fail("it has the shape [", absl::StrJoin(dims, ", "),
+           "]; only an input of one element can be bound: give this one with "
+           "--data");
+    }
+    shape.push_back(1);
+  }
+  return shape;
+}
+
+static HostTensor readValue(const onnx::ValueInfoProto &input,
+                            const std::string &text) {
+  int32_t type = input.type().tensor_type().elem_type();
+  HostTensor value(type, shapeOfOne(signatureOf(input)));
+  int64_t whole;
+  double number;
+  bool flag;
+  if (type == onnx::TensorProto::BOOL) {
+    if (!absl::SimpleAtob(text, &flag)) {
+      fail("expected true or false");
+    }
+    value.setInt(0, flag ? 1 : 0);
+  } else if (!isFloatType(type)) {
+    if (!absl::SimpleAtoi(text, &whole)) {
+      fail("expected a whole number");
+    }
+    value.setInt(0, whole);
+    if (value.intAt(0) != whole) {
+      fail("the number does not fit the type");
+    }
+  } else {
+    if (!absl::SimpleAtod(text, &number)) {
+      fail("expected a number");
+    }
+    value.setFloat(0, number);
+    if (std::isfinite(number) && !std::isfinite(value.floatAt(0))) {
+      fail("the number does not fit the type");
+    }
+  }
+  return value;
+}
+
+std::map<std::string, HostTensor>
+readInputValues(const Graph &graph,
+                const std::map<std::string, std::string> &values) {
+  std::map<std::string, HostTensor> result;
+  std::map<std::string, const onnx::ValueInfoProto *> inputs;
+  std::vector<std::string> names, problems;
+  for (const onnx::ValueInfoProto *input : fedInputs(graph)) {
+    inputs.emplace(input->name(), input);
+    names.push_back(input->name());
+  }
+  for (const auto &[name, text] : values) {
+    std::string option = absl::StrCat("--input ", name, "=", text, ": ");
+    auto found = inputs.find(name);
+    if (found == inputs.end()) {
+      problems.push_back(absl::StrCat(option, "no input has that name",
+                                      suggestFor(name, names)));
+      continue;
+    }
+    try {
+      result.emplace(name, readValue(*found->second, text));
+    } catch (const ImportError &error) {
+      problems.push_back(absl::StrCat(
+          option, "input '", name, "' is ",
+          typeName(found->second->type().tensor_type().elem_type()), ": ",
+          error.what()));
+    }
+  }
+  if (!problems.empty()) {
+    fail(linesOf(problems));
+  }
+  return result;
 }
 
 } // namespace zerograph::frontend

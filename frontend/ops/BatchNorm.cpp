@@ -54,7 +54,7 @@ bool isTraining(Op &op) {
   // Some exporters write inference whatever the module's mode. That is right
   // for a module that keeps no statistics: the graph computes the batch's.
   if (!training && (op.isTrained(1) || op.isTrained(2)) &&
-      !op.allowsExporterDamage() &&
+      !op.context.options.allow_exporter_damage &&
       !(isReduced(op.value(3)) && isReduced(op.value(4)))) {
     fail("is in inference mode while its scale is trained: its statistics "
          "would never change. PyTorch's dynamo exporter forces this mode; "
@@ -94,8 +94,8 @@ Channels channelsOf(Op &op, mlir::Type wide, int64_t count) {
 /// in evaluation too: its exporter wants no new ones, or the graph computes
 /// them.
 bool evaluatesByStored(Op &op) {
-  if (!op.evaluates() || !op.wantsOutput(1) || !op.wantsOutput(2) ||
-      isReduced(op.value(3)) || isReduced(op.value(4))) {
+  if (!op.context.options.evaluation || !op.wantsOutput(1) ||
+      !op.wantsOutput(2) || isReduced(op.value(3)) || isReduced(op.value(4))) {
     return false;
   }
   for (int i : {3, 4}) {
@@ -124,11 +124,13 @@ void moveStatistics(Op &op, int i, Value statistics) {
   Value moved =
       emit.add(emit.mul(old, momentum), emit.mul(batch, 1 - momentum));
   op.set(i + 1, moved);
-  // Those that the graph computes of the batch are no state of a module.
+  // Statistics that the graph computes of the batch are no state of a module.
   if (!op.keep(i + 3, moved) && !isReduced(old)) {
-    op.warn("its running statistics are no initializer, or are carried "
-            "through a loop: they are not kept from one micro-batch to the "
-            "next");
+    op.context.log.warn(
+        op.proto(),
+        "its running statistics are no initializer, or are carried "
+        "through a loop: they are not kept from one micro-batch to the "
+        "next");
   }
 }
 
@@ -170,10 +172,9 @@ bool statisticsCarryGradient(const Graph &graph, const onnx::NodeProto &node,
   if (i < 3) {
     return true;
   }
-  for (const auto &attribute : node.attribute()) {
-    if (attribute.name() == "training_mode" && attribute.i() != 0) {
-      return false; // they are computed anew
-    }
+  const auto *training = findAttribute(node, "training_mode");
+  if (training != nullptr && training->i() != 0) {
+    return false; // they are computed anew
   }
   std::set<std::string> origins = graph.originsOf(node.input(i));
   return llvm::any_of(origins, [&](const std::string &origin) {

@@ -13,7 +13,7 @@ namespace {
 void emitNothing(Op &op) {
   fail("bits of data are not supported, only those of constants: the inputs "
        "depend on ",
-       op.describeOrigins(op.proto().output(0)));
+       op.context.nodes.describeOrigins(op.proto().output(0)));
 }
 
 template <typename F>

@@ -16,12 +16,8 @@ int32_t castType(Op &op) {
 
 /// Only to a float type.
 bool castCarriesGradient(const Graph &, const onnx::NodeProto &node, int) {
-  for (const auto &attribute : node.attribute()) {
-    if (attribute.name() == "to") {
-      return isFloatType(static_cast<int32_t>(attribute.i()));
-    }
-  }
-  return true;
+  const auto *to = findAttribute(node, "to");
+  return to == nullptr || isFloatType(static_cast<int32_t>(to->i()));
 }
 
 void emitCast(Op &op) {

@@ -6,6 +6,8 @@
 #include "frontend/base/Error.h"
 #include "frontend/base/HostTensor.h"
 
+#include "passes/ir/nn/NNDialect.h"
+
 namespace zerograph::frontend {
 
 /// f applied to each element, in the domain of x; the result has `type`.
@@ -54,6 +56,10 @@ HostTensor foldBinary(const HostTensor &x, const HostTensor &y, int32_t type,
   }
   return result;
 }
+
+/// Computes a function of two constants, with broadcasting, in the type of x.
+HostTensor foldPair(mlir::zg::nn::BinaryKind kind, const HostTensor &x,
+                    const HostTensor &y);
 
 /// Sum of integers modulo 2^64.
 inline int64_t wrapAdd(int64_t a, int64_t b) {

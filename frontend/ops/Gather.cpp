@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/emit/Synthesize.h"
-#include "frontend/exporter/Embedding.h"
 #include "frontend/ops/Index.h"
+#include "frontend/quirks/PyTorchGradients.h"
 
 #include "passes/ir/nn/Padding.h"
 
@@ -66,7 +66,7 @@ void emitGather(Op &op) {
     return;
   }
   int64_t size = op.shape(0)[axis];
-  std::optional<int64_t> padding = paddingRow(op.proto());
+  std::optional<int64_t> padding = paddingRow(op);
   if (const HostTensor *indices = op.host(1)) {
     // Evenly spaced constant rows are a slice; its gradient needs no scatter.
     HostTensor rows = checkedIndices(op, *indices, size);

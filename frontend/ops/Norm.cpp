@@ -10,31 +10,6 @@ namespace zerograph::frontend {
 
 namespace {
 
-/// Shapes of an input whose dims from `axis` on are normalized as one, C.
-struct Normalized {
-  Shape rows;       ///< leading dims, then C
-  Shape inner;      ///< the dims that are normalized
-  Shape statistics; ///< leading dims, then 1 for each inner dim
-};
-
-Normalized normalizedOf(Op &op) {
-  Shape shape = op.shape(0);
-  int64_t axis = normalizeAxis(op.intAttribute("axis", -1), shape.size());
-  Normalized result;
-  result.inner.assign(shape.begin() + axis, shape.end());
-  result.rows.assign(shape.begin(), shape.begin() + axis);
-  result.statistics = result.rows;
-  result.statistics.resize(shape.size(), 1);
-  result.rows.push_back(elementCount(result.inner));
-  return result;
-}
-
-/// Scale or bias as [C], in the type of the computation.
-Value asVector(Op &op, Value x, const Normalized &shapes, mlir::Type element) {
-  x = op.emit.broadcastTo(x, shapes.inner);
-  return op.emit.convert(op.emit.reshape(x, {shapes.rows.back()}), element);
-}
-
 /// stash_type 1: half precision is normalized in float32.
 mlir::Type computeType(Op &op, mlir::Type element) {
   bool stash = op.intAttribute("stash_type", 1) == onnx::TensorProto::FLOAT;
@@ -43,53 +18,79 @@ mlir::Type computeType(Op &op, mlir::Type element) {
              : element;
 }
 
-void emitLayerNormalization(Op &op) {
-  Normalized shapes = normalizedOf(op);
-  Value x = op.value(0);
-  Shape shape = Emitter::shapeOf(x);
-  mlir::Type element = Emitter::elementOf(x);
-  mlir::Type compute = computeType(op, element);
-  x = op.emit.convert(op.emit.reshape(x, shapes.rows), compute);
-  Value scale = asVector(op, op.value(1), shapes, compute);
-  Value bias = op.hasInput(2) ? asVector(op, op.value(2), shapes, compute)
-                              : op.emit.splat(0, {shapes.rows.back()}, compute);
-  Shape statistics = shapes.rows;
+/// The input of a node, whose dims from `axis` on are normalized as one, C.
+struct Normalized {
+  explicit Normalized(Op &op) : op(op), shape(op.shape(0)) {
+    int64_t axis = normalizeAxis(op.intAttribute("axis", -1), shape.size());
+    inner.assign(shape.begin() + axis, shape.end());
+    Shape rows(shape.begin(), shape.begin() + axis);
+    statistics = rows;
+    statistics.resize(shape.size(), 1);
+    count = elementCount(inner);
+    rows.push_back(count);
+    Value input = op.value(0);
+    element = Emitter::elementOf(input);
+    compute = computeType(op, element);
+    x = op.emit.convert(op.emit.reshape(input, rows), compute);
+  }
+
+  /// Returns an input, scale or bias, as [C].
+  Value vector(int i, mlir::Type type) const {
+    Value value = op.emit.broadcastTo(op.value(i), inner);
+    return op.emit.convert(op.emit.reshape(value, {count}), type);
+  }
+
+  Op &op;
+  Shape shape;                 ///< of the input
+  Shape inner;                 ///< the dims that are normalized
+  Shape statistics;            ///< leading dims, then 1 for each inner dim
+  int64_t count;               ///< C
+  mlir::Type element, compute; ///< the input's, and the computation's
+  Value x;                     ///< [leading dims..., C], to compute with
+};
+
+/// Normalizes the rows of `x`.
+nn::LayerNormOp layerNorm(Op &op, Value x, Value scale, Value bias) {
+  mlir::OpBuilder &b = op.emit.builder;
+  Shape statistics = Emitter::shapeOf(x);
   statistics.back() = 1;
-  mlir::Type statisticsType = op.emit.tensorType(statistics, compute);
-  auto norm = op.emit.builder.create<nn::LayerNormOp>(
-      op.emit.location,
-      mlir::TypeRange{x.getType(), statisticsType, statisticsType},
+  mlir::Type type = op.emit.tensorType(statistics, Emitter::elementOf(x));
+  return b.create<nn::LayerNormOp>(
+      op.emit.location, mlir::TypeRange{x.getType(), type, type},
       mlir::ValueRange{x, scale, bias},
-      llvm::ArrayRef<mlir::NamedAttribute>{op.emit.builder.getNamedAttr(
-          "epsilon", op.emit.builder.getF64FloatAttr(
-                         op.floatAttribute("epsilon", 1e-5f)))});
-  op.set(0, op.emit.convert(op.emit.reshape(norm.getResult(), shape), element));
+      llvm::ArrayRef<mlir::NamedAttribute>{b.getNamedAttr(
+          "epsilon", b.getF64FloatAttr(op.floatAttribute("epsilon", 1e-5f)))});
+}
+
+void emitLayerNormalization(Op &op) {
+  Normalized n(op);
+  Value scale = n.vector(1, n.compute);
+  Value bias = op.hasInput(2) ? n.vector(2, n.compute)
+                              : op.emit.splat(0, {n.count}, n.compute);
+  nn::LayerNormOp norm = layerNorm(op, n.x, scale, bias);
+  op.set(0, op.emit.convert(op.emit.reshape(norm.getResult(), n.shape),
+                            n.element));
   if (op.wantsOutput(1)) {
-    op.set(1, op.emit.reshape(norm.getMean(), shapes.statistics));
+    op.set(1, op.emit.reshape(norm.getMean(), n.statistics));
   }
   if (op.wantsOutput(2)) {
-    op.set(2, op.emit.reshape(norm.getRstd(), shapes.statistics));
+    op.set(2, op.emit.reshape(norm.getRstd(), n.statistics));
   }
 }
 
 void emitRmsNormalization(Op &op) {
-  Normalized shapes = normalizedOf(op);
-  Value x = op.value(0);
-  Shape shape = Emitter::shapeOf(x);
-  mlir::Type element = Emitter::elementOf(x);
-  mlir::Type compute = computeType(op, element);
-  x = op.emit.convert(op.emit.reshape(x, shapes.rows), compute);
-  int64_t last = shapes.rows.size() - 1;
+  Normalized n(op);
+  int64_t last = Emitter::rankOf(n.x) - 1;
   Value square =
-      op.emit.reduce(ReduceKind::sum, op.emit.mul(x, x), {last}, true);
-  Value mean = op.emit.mul(square, 1.0 / shapes.rows.back());
+      op.emit.reduce(ReduceKind::sum, op.emit.mul(n.x, n.x), {last}, true);
+  Value mean = op.emit.mul(square, 1.0 / n.count);
   Value root = op.emit.unary(
       UnaryKind::sqrt, op.emit.add(mean, op.floatAttribute("epsilon", 1e-5f)));
-  Value y = op.emit.mul(x, op.emit.unary(UnaryKind::reciprocal, root));
+  Value y = op.emit.mul(n.x, op.emit.unary(UnaryKind::reciprocal, root));
   // ONNX rounds to the input's type before it scales.
-  y = op.emit.convert(y, element);
-  y = op.emit.mul(y, asVector(op, op.value(1), shapes, element));
-  op.set(0, op.emit.reshape(y, shape));
+  y = op.emit.convert(y, n.element);
+  y = op.emit.mul(y, n.vector(1, n.element));
+  op.set(0, op.emit.reshape(y, n.shape));
 }
 
 /// The channels of each sample, in `groups` of neighbours, each normalized over
@@ -102,15 +103,10 @@ void emitGroups(Op &op, int64_t groups, bool perGroup, mlir::Type compute) {
   checkPerChannel(op, 1, 2, perGroup ? groups : shape[1]);
   int64_t rows = shape[0] * groups, places = elementCount(shape) / rows;
   mlir::Type element = Emitter::elementOf(x);
-  mlir::Type statistics = emit.tensorType({rows, 1}, compute);
   Value flat = emit.convert(emit.reshape(x, {rows, places}), compute);
-  auto norm = emit.builder.create<nn::LayerNormOp>(
-      emit.location, mlir::TypeRange{flat.getType(), statistics, statistics},
-      mlir::ValueRange{flat, emit.splat(1, {places}, compute),
-                       emit.splat(0, {places}, compute)},
-      llvm::ArrayRef<mlir::NamedAttribute>{emit.builder.getNamedAttr(
-          "epsilon",
-          emit.builder.getF64FloatAttr(op.floatAttribute("epsilon", 1e-5f)))});
+  Value scale = emit.splat(1, {places}, compute);
+  Value bias = emit.splat(0, {places}, compute);
+  nn::LayerNormOp norm = layerNorm(op, flat, scale, bias);
   Shape channel(shape.size() - 1, 1);
   channel[0] = shape[1];
   auto ofChannels = [&](int input) {

@@ -11,16 +11,11 @@ using Index = llvm::StringMap<std::vector<const OpDef *>>;
 static const Index &operatorIndex() {
   static const auto *index = [] {
     auto *map = new Index;
-    for (llvm::ArrayRef<OpDef> table :
-         {unaryOps(),      binaryOps(),    variadicOps(),    trigonometryOps(),
-          activationOps(), logicOps(),     bitsOps(),        castOps(),
-          shapeOps(),      expandOps(),    sliceOps(),       padOps(),
-          triluOps(),      constantOps(),  reduceOps(),      cumSumOps(),
-          matmulOps(),     einsumOps(),    normOps(),        batchNormOps(),
-          lossOps(),       gatherOps(),    selectOps(),      scatterOps(),
-          orderOps(),      sequenceOps(),  convolutionOps(), poolOps(),
-          imageOps(),      col2ImOps(),    resizeOps(),      gridSampleOps(),
-          randomOps(),     recurrentOps(), controlFlowOps(), scanOps()}) {
+    for (llvm::ArrayRef<OpDef> table : {
+#define FAMILY(name) name##Ops(),
+#include "frontend/ops/Families.def"
+#undef FAMILY
+         }) {
       for (const OpDef &def : table) {
         (*map)[def.name].push_back(&def);
       }

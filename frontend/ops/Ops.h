@@ -13,43 +13,9 @@
 
 namespace zerograph::frontend {
 
-// One table per family of operators; findOp searches them all.
-llvm::ArrayRef<OpDef> unaryOps();
-llvm::ArrayRef<OpDef> binaryOps();
-llvm::ArrayRef<OpDef> variadicOps();
-llvm::ArrayRef<OpDef> trigonometryOps();
-llvm::ArrayRef<OpDef> activationOps();
-llvm::ArrayRef<OpDef> logicOps();
-llvm::ArrayRef<OpDef> bitsOps();
-llvm::ArrayRef<OpDef> castOps();
-llvm::ArrayRef<OpDef> shapeOps();
-llvm::ArrayRef<OpDef> expandOps();
-llvm::ArrayRef<OpDef> sliceOps();
-llvm::ArrayRef<OpDef> padOps();
-llvm::ArrayRef<OpDef> triluOps();
-llvm::ArrayRef<OpDef> constantOps();
-llvm::ArrayRef<OpDef> reduceOps();
-llvm::ArrayRef<OpDef> cumSumOps();
-llvm::ArrayRef<OpDef> matmulOps();
-llvm::ArrayRef<OpDef> einsumOps();
-llvm::ArrayRef<OpDef> normOps();
-llvm::ArrayRef<OpDef> batchNormOps();
-llvm::ArrayRef<OpDef> lossOps();
-llvm::ArrayRef<OpDef> gatherOps();
-llvm::ArrayRef<OpDef> selectOps();
-llvm::ArrayRef<OpDef> scatterOps();
-llvm::ArrayRef<OpDef> orderOps();
-llvm::ArrayRef<OpDef> sequenceOps();
-llvm::ArrayRef<OpDef> convolutionOps();
-llvm::ArrayRef<OpDef> poolOps();
-llvm::ArrayRef<OpDef> imageOps();
-llvm::ArrayRef<OpDef> col2ImOps();
-llvm::ArrayRef<OpDef> resizeOps();
-llvm::ArrayRef<OpDef> gridSampleOps();
-llvm::ArrayRef<OpDef> randomOps();
-llvm::ArrayRef<OpDef> recurrentOps();
-llvm::ArrayRef<OpDef> controlFlowOps();
-llvm::ArrayRef<OpDef> scanOps();
+#define FAMILY(name) llvm::ArrayRef<OpDef> name##Ops();
+#include "frontend/ops/Families.def"
+#undef FAMILY
 
 /// The operators that some table has, in some version.
 std::set<std::string> operatorNames();

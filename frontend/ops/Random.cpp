@@ -12,8 +12,9 @@ namespace {
 
 void noteSeed(Op &op) {
   if (op.hasAttribute("seed")) {
-    op.note(absl::StrCat("the attribute 'seed' of ", op.proto().op_type(),
-                         " is not used; --seed makes a run's random numbers"));
+    op.context.log.note(
+        absl::StrCat("the attribute 'seed' of ", op.proto().op_type(),
+                     " is not used; --seed makes a run's random numbers"));
   }
 }
 
@@ -27,7 +28,9 @@ void passThrough(Op &op) {
 
 /// Drops by the user's ratio, else by the file's.
 void drop(Op &op, double ofFile) {
-  double ratio = op.decideDropout(ofFile);
+  const ImportOptions &options = op.context.options;
+  double ratio = options.evaluation ? 0 : options.dropout.value_or(ofFile);
+  op.context.log.countDropout(ratio);
   if (!(ratio >= 0 && ratio < 1)) {
     fail("ratio ", ratio, " is not at least 0 and less than 1");
   }
@@ -44,7 +47,7 @@ void drop(Op &op, double ofFile) {
   mlir::OpBuilder &b = op.emit.builder;
   auto dropout = b.create<nn::DropoutOp>(
       op.emit.location, type, type.clone(b.getI1Type()), x,
-      b.getF64FloatAttr(ratio), b.getI64IntegerAttr(op.nextRandomNumber()),
+      b.getF64FloatAttr(ratio), b.getI64IntegerAttr(op.context.randomNumbers++),
       mlir::DenseI64ArrayAttr());
   op.set(0, dropout.getResult());
   mlir::Value mask = dropout.getMask();
@@ -55,10 +58,12 @@ void drop(Op &op, double ofFile) {
 /// Before version 12 a file cannot say that a dropout is active.
 void emitPassiveDropout(Op &op) {
   float ratio = op.floatAttribute("ratio", 0.5f);
-  if (ratio != 0 && !op.setsDropout()) {
-    op.warn(absl::StrCat("dropout with ratio ", ratio,
-                         " stays off: before ai.onnx 12 a file cannot say that "
-                         "it is active; turn it on with --dropout RATIO"));
+  if (ratio != 0 && !op.context.options.dropout) {
+    op.context.log.warn(
+        op.proto(),
+        absl::StrCat("dropout with ratio ", ratio,
+                     " stays off: before ai.onnx 12 a file cannot say that "
+                     "it is active; turn it on with --dropout RATIO"));
   }
   drop(op, 0);
 }
@@ -81,7 +86,8 @@ mlir::Value uniform(Op &op, mlir::Value like) {
   mlir::OpBuilder &b = op.emit.builder;
   return b.create<nn::RandomLikeOp>(
       op.emit.location, Emitter::typeOf(like).clone(b.getF32Type()), like,
-      b.getI64IntegerAttr(op.nextRandomNumber()), mlir::DenseI64ArrayAttr());
+      b.getI64IntegerAttr(op.context.randomNumbers++),
+      mlir::DenseI64ArrayAttr());
 }
 
 /// From a normal distribution, by Box and Muller's transform.

@@ -2,6 +2,7 @@
 
 #include "frontend/emit/Exponentials.h"
 #include "frontend/ops/Ops.h"
+#include "frontend/quirks/PyTorchGradients.h"
 
 #include <algorithm>
 #include <limits>
@@ -90,7 +91,7 @@ void emitExtremum(Op &op) {
   std::vector<int64_t> axes = axesOf(op, identity);
   bool keep = identity || op.intAttribute("keepdims", 1) != 0;
   op.set(0,
-         op.emit.reduce(kind, op.value(0), axes, keep, op.choosesFirst(axes)));
+         op.emit.reduce(kind, op.value(0), axes, keep, choosesFirst(op, axes)));
 }
 
 template <Body body>

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "frontend/exporter/Signature.h"
 #include "frontend/ops/Index.h"
+#include "frontend/parameters/ExporterMetadata.h"
 
 #include "absl/strings/match.h"
 #include "mlir/IR/Matchers.h"
@@ -57,27 +57,26 @@ bool isZeros(Value value) {
 /// `scatter_add` as x + ScatterElements(zeros, ...), which is right only if no
 /// place comes twice. Summing here gives what was exported.
 bool isSumOfOldVersion(Op &op, Value data) {
-  return op.opset() < 16 && op.onlyReader(0) == "Add" && isZeros(data);
+  return op.opset() < 16 &&
+         op.context.graph.onlyReader(op.proto().output(0)) == "Add" &&
+         isZeros(data);
 }
 
 /// From operator set 16 on, the TorchScript exporter writes `scatter_add` with
 /// a reduction, but `index_add` and `index_put(accumulate=True)` as before.
 void checkSum(Op &op, Value data) {
-  if (op.opset() < 16 || !op.isOfTorchScript() || op.onlyReader(0) != "Add" ||
+  if (op.opset() < 16 || !isOfTorchScript(op.context.file.model) ||
+      op.context.graph.onlyReader(op.proto().output(0)) != "Add" ||
       !isZeros(data)) {
     return;
   }
-  const char *const kWhat =
-      "scatters into zeros, and an Add follows: so PyTorch's TorchScript "
-      "exporter writes index_add and index_put(accumulate=True). Of several "
-      "values for one place this keeps the last and loses the others, and "
-      "these indices may repeat";
-  if (!op.allowsExporterDamage()) {
-    fail(kWhat, ". Export with dynamo=True, or write the sum as scatter_add; "
-                "if no index comes twice, --allow-exporter-damage takes the "
-                "node as it is");
-  }
-  op.warn(kWhat);
+  op.refuseOrWarn(
+      {"scatters into zeros, and an Add follows: so PyTorch's TorchScript "
+       "exporter writes index_add and index_put(accumulate=True). Of several "
+       "values for one place this keeps the last and loses the others, and "
+       "these indices may repeat",
+       ". Export with dynamo=True, or write the sum as scatter_add; if no "
+       "index comes twice, --allow-exporter-damage takes the node as it is"});
 }
 
 /// No scatter takes a mean. PyTorch's dynamo exporter writes
@@ -89,16 +88,12 @@ void checkMean(Op &op, bool distinct) {
       (distinct && absl::StrContains(*fx, "include_self: False"))) {
     return;
   }
-  const char *const kWhat =
-      "was made of scatter_reduce with \"mean\", which PyTorch's exporter "
-      "writes as a scatter that replaces: of several values for one place this "
-      "keeps the last and loses the others";
-  if (!op.allowsExporterDamage()) {
-    fail(kWhat, ". Write the mean out: a scatter_add of the values, divided by "
-                "a scatter_add of ones. --allow-exporter-damage takes the node "
-                "as it is");
-  }
-  op.warn(kWhat);
+  op.refuseOrWarn(
+      {"was made of scatter_reduce with \"mean\", which PyTorch's exporter "
+       "writes as a scatter that replaces: of several values for one place "
+       "this keeps the last and loses the others",
+       ". Write the mean out: a scatter_add of the values, divided by a "
+       "scatter_add of ones. --allow-exporter-damage takes the node as it is"});
 }
 
 /// Brings `updates` [rows..., r...] to `rows` of `data`, seen as `table` [n,
@@ -152,7 +147,7 @@ std::vector<int64_t> placesOf(const HostTensor &index, const Shape &data,
   return places;
 }
 
-/// The same of a ScatterND, whose indices have `depth` numbers each.
+/// Returns the rows of a ScatterND, whose indices have `depth` numbers each.
 std::vector<int64_t> rowsOf(const HostTensor &index, const Shape &data,
                             int64_t depth) {
   std::vector<int64_t> strides = rowMajor(data), rows;

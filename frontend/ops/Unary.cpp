@@ -21,7 +21,7 @@ void emitLog(Op &op) {
   Value x = op.value(0);
   StableForm stable = stableLog(op.emit, x);
   if (!stable.form.empty()) {
-    op.noteStable(stable.form);
+    op.context.log.noteStable(op.proto(), stable.form);
   }
   op.set(0, stable.value ? stable.value : op.emit.unary(UnaryKind::log, x));
 }

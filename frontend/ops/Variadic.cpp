@@ -1,6 +1,7 @@
 //===- Variadic.cpp - Max, Min, Mean, Sum and Clip ------------------------===//
 
-#include "frontend/ops/Arithmetic.h"
+#include "frontend/ops/Ops.h"
+#include "frontend/quirks/PyTorchGradients.h"
 
 using mlir::Value;
 using mlir::zg::nn::BinaryKind;
@@ -15,7 +16,7 @@ namespace {
 Value clip(Op &op, BinaryKind kind, Value x, Value bound) {
   bool least = kind == BinaryKind::max;
   CompareKind beyond = least ? CompareKind::le : CompareKind::ge;
-  if (op.passesAtBounds()) {
+  if (passesAtBounds(op)) {
     beyond = least ? CompareKind::lt : CompareKind::gt;
   }
   return op.emit.select(op.emit.compare(beyond, x, bound), bound, x);
@@ -73,7 +74,7 @@ Value clipBy(Op &op, BinaryKind kind, Value x, int input) {
     return x;
   }
   Value bound = op.value(input);
-  return op.host(input) != nullptr || op.passesAtBounds()
+  return op.host(input) != nullptr || passesAtBounds(op)
              ? clip(op, kind, x, bound)
              : op.emit.binary(kind, x, bound);
 }

@@ -1,13 +1,11 @@
 //===- Constants.cpp - values that are known while importing --------------===//
-//
-// Exporters repeat the same arithmetic in every block. So small equal constants
-// are one object here, equal nodes over the same objects are computed once, and
-// a constant is emitted once, when a value of the program first needs it.
-//
-//===----------------------------------------------------------------------===//
+
+#include "frontend/walk/Constants.h"
 
 #include "frontend/emit/Synthesize.h"
-#include "frontend/walk/Importer.h"
+#include "frontend/walk/Op.h"
+
+#include "llvm/Support/SaveAndRestore.h"
 
 #include <cstring>
 
@@ -23,7 +21,20 @@ constexpr int kMaxEmitDepth = 256;
 
 } // namespace
 
-std::shared_ptr<const HostTensor> Importer::share(HostTensor tensor) {
+int32_t Constants::computedType(int32_t type) const {
+  return widensHalves && isHalfType(type) ? int32_t(onnx::TensorProto::FLOAT)
+                                          : type;
+}
+
+HostTensor Constants::read(const onnx::TensorProto &tensor, bool inNode) const {
+  HostTensor values = readTensor(tensor, inNode ? nullptr : &context.file);
+  if (widensHalves) {
+    values.widen();
+  }
+  return values;
+}
+
+std::shared_ptr<const HostTensor> Constants::share(HostTensor tensor) {
   constexpr int64_t kSmall = 64;
   tensor.compress();
   int64_t stored = tensor.isSplat() ? 1 : tensor.size();
@@ -45,7 +56,7 @@ std::shared_ptr<const HostTensor> Importer::share(HostTensor tensor) {
   return shared.emplace(key, created).first->second;
 }
 
-bool Importer::foldNode(const OpDef &def, Op &op) {
+bool Constants::fold(const OpDef &def, Op &op) {
   const onnx::NodeProto &node = op.proto();
   std::string key = absl::StrCat(node.op_type(), "/", node.output_size());
   for (int i = 0; i < node.input_size(); ++i) {
@@ -60,7 +71,7 @@ bool Importer::foldNode(const OpDef &def, Op &op) {
   if (known != folded.end()) {
     for (int i = 0; i < node.output_size(); ++i) {
       if (op.wantsOutput(i)) {
-        slotOf(node.output(i)).host = known->second[i];
+        context.nodes.slotOf(node.output(i)).host = known->second[i];
       }
     }
     return true;
@@ -72,8 +83,9 @@ bool Importer::foldNode(const OpDef &def, Op &op) {
   }
   std::vector<std::shared_ptr<const HostTensor>> results;
   for (int i = 0; i < node.output_size(); ++i) {
-    results.push_back(op.wantsOutput(i) ? slotOf(node.output(i)).host
-                                        : nullptr);
+    results.push_back(op.wantsOutput(i)
+                          ? context.nodes.slotOf(node.output(i)).host
+                          : nullptr);
   }
   // A null is an output that nobody wants of this node, but of another maybe.
   if (!llvm::is_contained(results, nullptr)) {
@@ -82,23 +94,25 @@ bool Importer::foldNode(const OpDef &def, Op &op) {
   return true;
 }
 
-Value Importer::emitNodeOf(const Slot &slot, Location location) {
-  const OpDef *def =
-      slot.node == nullptr ? nullptr : findOp(slot.node->op_type(), file.opset);
+/// Emits the node that computed a constant; null if there is none.
+Value Constants::emitNodeOf(const Slot &slot, Location location) {
+  const OpDef *def = slot.node == nullptr
+                         ? nullptr
+                         : findOp(slot.node->op_type(), context.file.opset);
   if (def == nullptr) {
     return {};
   }
-  if (++emitDepth > kMaxEmitDepth) {
+  llvm::SaveAndRestore deeper(emitDepth, emitDepth + 1);
+  if (emitDepth > kMaxEmitDepth) {
     fail("a chain of more than ", kMaxEmitDepth,
          " nodes computes a large constant");
   }
-  Op op(*this, *slot.node, location);
+  Op op(context, *slot.node, location);
   def->emit(op); // sets the value of the slot
-  --emitDepth;
   return slot.value;
 }
 
-Value Importer::materialize(Slot &slot, Location location) {
+Value Constants::materialize(Slot &slot, Location location) {
   if (slot.value) {
     return slot.value;
   }
@@ -111,13 +125,13 @@ Value Importer::materialize(Slot &slot, Location location) {
                                    ", which is empty"));
   }
   if (slot.node != nullptr) {
-    location = locationOf(*slot.node);
+    location = context.log.locationOf(*slot.node);
   }
   Value &known = emitted[slot.host.get()];
   if (known) {
     return slot.value = known;
   }
-  Emitter emit(builder, location);
+  Emitter emit(context.builder, location);
   slot.value = synthesize(emit, *slot.host);
   if (!slot.value) {
     // Too large for literal data.

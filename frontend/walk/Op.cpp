@@ -2,22 +2,15 @@
 
 #include "frontend/walk/Op.h"
 
-#include "frontend/walk/Importer.h"
-
 using onnx::AttributeProto;
 
 namespace zerograph::frontend {
-
-Op::Op(Importer &importer, const onnx::NodeProto &node, mlir::Location location)
-    : emit(importer.builderAtEnd(), location), importer(importer), node(node) {}
-
-int64_t Op::opset() const { return importer.opset(); }
 
 Slot &Op::slot(int i) {
   if (!hasInput(i)) {
     fail("input ", i, " is missing");
   }
-  return importer.slotOf(node.input(i));
+  return context.nodes.slotOf(node.input(i));
 }
 
 mlir::Value Op::value(int i) {
@@ -25,17 +18,18 @@ mlir::Value Op::value(int i) {
   if (input.isSequence) {
     fail("input ", i, " ('", node.input(i), "') is a sequence, not a tensor");
   }
-  return importer.materialize(input, emit.location);
+  return materialize(input);
 }
 
-mlir::Value Op::newest(int i) { return importer.newest(value(i)); }
+mlir::Value Op::newest(int i) { return context.arguments.newest(value(i)); }
 
 bool Op::keep(int i, mlir::Value next) {
-  return !hasLoss() || importer.keep(value(i), next);
+  return !context.options.require_loss ||
+         context.arguments.keep(value(i), next);
 }
 
 mlir::Value Op::materialize(Slot &slot) {
-  return importer.materialize(slot, emit.location);
+  return context.constants.materialize(slot, emit.location);
 }
 
 const HostTensor *Op::host(int i) { return slot(i).host.get(); }
@@ -45,7 +39,7 @@ const HostTensor &Op::constant(int i, const char *what) {
   if (tensor == nullptr) {
     fail(what, " (input ", i, ", '", node.input(i),
          "') must be known while compiling, but depends on ",
-         importer.describeOrigins(node.input(i)));
+         context.nodes.describeOrigins(node.input(i)));
   }
   return *tensor;
 }
@@ -58,26 +52,23 @@ std::vector<int64_t> Op::intsInput(int i, const char *name) {
   return hasInput(i) ? constantInts(i, name) : intsAttribute(name);
 }
 
-Shape Op::shape(int i) {
+const Slot &Op::tensor(int i) {
   const Slot &input = slot(i);
-  if (input.host) {
-    return input.host->shape();
-  }
-  if (!input.value) {
+  if (!input.host && !input.value) {
     fail("input ", i, " ('", node.input(i), "') is not a tensor");
   }
-  return Emitter::shapeOf(input.value);
+  return input;
+}
+
+Shape Op::shape(int i) {
+  const Slot &input = tensor(i);
+  return input.host ? input.host->shape() : Emitter::shapeOf(input.value);
 }
 
 int32_t Op::type(int i) {
-  const Slot &input = slot(i);
-  if (input.host) {
-    return input.host->type();
-  }
-  if (!input.value) {
-    fail("input ", i, " ('", node.input(i), "') is not a tensor");
-  }
-  return onnxTypeOf(Emitter::elementOf(input.value));
+  const Slot &input = tensor(i);
+  return input.host ? input.host->type()
+                    : onnxTypeOf(Emitter::elementOf(input.value));
 }
 
 bool Op::allConstant() {
@@ -91,19 +82,20 @@ bool Op::allConstant() {
 
 void Op::set(int i, mlir::Value value) {
   if (wantsOutput(i)) {
-    importer.slotOf(node.output(i)).value = value;
+    context.nodes.slotOf(node.output(i)).value = value;
   }
 }
 
 void Op::set(int i, HostTensor value) {
   if (wantsOutput(i)) {
-    importer.slotOf(node.output(i)).host = importer.share(std::move(value));
+    context.nodes.slotOf(node.output(i)).host =
+        context.constants.share(std::move(value));
   }
 }
 
 void Op::setSequence(int i, std::vector<Slot> sequence) {
   if (wantsOutput(i)) {
-    Slot &output = importer.slotOf(node.output(i));
+    Slot &output = context.nodes.slotOf(node.output(i));
     output.sequence = std::move(sequence);
     output.isSequence = true;
   }
@@ -115,7 +107,7 @@ void Op::forwardSlot(int i, Slot &from) {
   if (!wantsOutput(i)) {
     return;
   }
-  Slot &output = importer.slotOf(node.output(i));
+  Slot &output = context.nodes.slotOf(node.output(i));
   if (output.host && !from.value) {
     // The constant is known already: its value is wanted now.
     output.value = materialize(from);
@@ -129,7 +121,7 @@ void Op::forwardSlot(int i, Slot &from) {
 
 void Op::setSlot(int i, const Slot &from) {
   if (wantsOutput(i)) {
-    importer.slotOf(node.output(i)) = from;
+    context.nodes.slotOf(node.output(i)) = from;
   }
 }
 
@@ -141,65 +133,18 @@ std::vector<NamedSlot> Op::runBody(const char *name, const std::string &label,
   if (body == nullptr) {
     fail("attribute '", name, "' is missing");
   }
-  return importer.runBody(body->g(), nodeName(node) + label, inputs);
+  return context.functions.run(body->g(), nodeName(node) + label, inputs);
 }
 
-std::string Op::describeOrigins(const std::string &name) const {
-  return importer.describeOrigins(name);
-}
-
-size_t Op::problemCount() const { return importer.problemCount(); }
-
-double Op::decideDropout(double ofFile) {
-  return importer.decideDropout(ofFile);
-}
-
-bool Op::setsDropout() const {
-  return importer.importOptions().dropout.has_value();
-}
-
-Slot &Op::slotOf(const std::string &name) { return importer.slotOf(name); }
-
-int64_t Op::nextRandomNumber() { return importer.nextRandomNumber(); }
-
-void Op::warn(const std::string &text) { importer.addWarning(node, text); }
-
-std::string Op::onlyReader(int i) const {
-  return wantsOutput(i) ? importer.onlyReader(node.output(i)) : "";
+void Op::refuseOrWarn(const Finding &finding) {
+  if (!context.options.allow_exporter_damage) {
+    fail(finding.what, finding.remedy);
+  }
+  context.log.warn(node, finding.what);
 }
 
 bool Op::isTrained(int i) const {
-  return hasInput(i) && importer.isTrained(node.input(i));
-}
-
-bool Op::hasLoss() const { return importer.importOptions().require_loss; }
-
-bool Op::evaluates() const { return importer.importOptions().evaluation; }
-
-bool Op::isOfTorchScript() const { return importer.isOfTorchScript(); }
-
-bool Op::passesAtBounds() const { return importer.passesAtBounds(node); }
-
-bool Op::choosesFirst(const std::vector<int64_t> &axes) {
-  return importer.choosesFirst(node, axes, shape(0).size());
-}
-
-bool Op::allowsExporterDamage() const {
-  return importer.importOptions().allow_exporter_damage;
-}
-
-void Op::noteStable(const std::string &form) {
-  importer.noteStable(node, form);
-}
-
-void Op::forgetStable(const onnx::NodeProto &other) {
-  importer.forgetStable(other);
-}
-
-void Op::note(const std::string &text) { importer.note(text); }
-
-void Op::complain(const std::string &problem) {
-  importer.addProblem(node, problem);
+  return hasInput(i) && context.arguments.isTrained(node.input(i));
 }
 
 bool Op::boundInput(mlir::Value indices, int64_t low, int64_t high,
@@ -208,7 +153,69 @@ bool Op::boundInput(mlir::Value indices, int64_t low, int64_t high,
   if (ignored) {
     range.ignored.insert(*ignored);
   }
-  return importer.boundInput(indices, range);
+  return context.arguments.bound(indices, range);
+}
+
+bool Op::hasAttribute(const char *name) const {
+  return findAttribute(node, name) != nullptr;
+}
+
+const AttributeProto *Op::attribute(const char *name,
+                                    AttributeProto::AttributeType type) const {
+  const AttributeProto *found = findAttribute(node, name);
+  if (found != nullptr && found->type() != type) {
+    fail("attribute '", name, "' has the wrong type");
+  }
+  return found;
+}
+
+int64_t Op::intAttribute(const char *name, int64_t otherwise) const {
+  const auto *found = attribute(name, AttributeProto::INT);
+  return found != nullptr ? found->i() : otherwise;
+}
+
+int32_t Op::typeAttribute(const char *name, int32_t otherwise) const {
+  return context.constants.computedType(
+      static_cast<int32_t>(intAttribute(name, otherwise)));
+}
+
+float Op::floatAttribute(const char *name, float otherwise) const {
+  const auto *found = attribute(name, AttributeProto::FLOAT);
+  return found != nullptr ? found->f() : otherwise;
+}
+
+std::string Op::stringAttribute(const char *name,
+                                const std::string &otherwise) const {
+  const auto *found = attribute(name, AttributeProto::STRING);
+  return found != nullptr ? found->s() : otherwise;
+}
+
+const AttributeProto &Op::list(const char *name,
+                               AttributeProto::AttributeType type) const {
+  const AttributeProto *found = attribute(name, type);
+  return found != nullptr ? *found : AttributeProto::default_instance();
+}
+
+std::vector<int64_t> Op::intsAttribute(const char *name) const {
+  const auto &values = list(name, AttributeProto::INTS).ints();
+  return {values.begin(), values.end()};
+}
+
+std::vector<float> Op::floatsAttribute(const char *name) const {
+  const auto &values = list(name, AttributeProto::FLOATS).floats();
+  return {values.begin(), values.end()};
+}
+
+std::vector<std::string> Op::stringsAttribute(const char *name) const {
+  const auto &values = list(name, AttributeProto::STRINGS).strings();
+  return {values.begin(), values.end()};
+}
+
+std::optional<HostTensor> Op::tensorAttribute(const char *name) const {
+  const auto *found = attribute(name, AttributeProto::TENSOR);
+  return found != nullptr ? std::optional(context.constants.read(
+                                found->t(), /*inNode=*/true))
+                          : std::nullopt;
 }
 
 } // namespace zerograph::frontend

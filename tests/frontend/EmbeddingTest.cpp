@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "frontend/exporter/FxCall.h"
+#include "frontend/parameters/ExporterMetadata.h"
 #include "tests/frontend/Evaluate.h"
 
 #include "absl/strings/str_cat.h"

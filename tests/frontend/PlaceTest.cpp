@@ -1,6 +1,6 @@
 //===- PlaceTest.cpp - where in the user's code a node was made -----------===//
 
-#include "frontend/exporter/Place.h"
+#include "frontend/parameters/ExporterMetadata.h"
 #include "passes/ir/nn/Locations.h"
 #include "tests/frontend/Fixture.h"
 

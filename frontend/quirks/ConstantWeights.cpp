@@ -1,0 +1,140 @@
+//===- ConstantWeights.cpp - weights that stand in Constant nodes ---------===//
+
+#include "frontend/quirks/ConstantWeights.h"
+
+#include "frontend/base/HostTensor.h"
+#include "frontend/quirks/Quirks.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace zerograph::frontend {
+
+namespace {
+
+/// Operator -> the inputs that are weights.
+const std::map<std::string, std::vector<int>> &weightInputs() {
+  static const auto *inputs = new std::map<std::string, std::vector<int>>{
+      {"Conv", {1, 2}},
+      {"ConvTranspose", {1, 2}},
+      {"Gemm", {1, 2}},
+      {"MatMul", {0, 1}},
+      {"BatchNormalization", {1, 2}},
+      {"InstanceNormalization", {1, 2}},
+      {"GroupNormalization", {1, 2}},
+      {"LayerNormalization", {1, 2}},
+      {"RMSNormalization", {1}},
+      {"LSTM", {1, 2, 3}},
+      {"GRU", {1, 2, 3}},
+      {"RNN", {1, 2, 3}},
+      {"PRelu", {1}},
+  };
+  return *inputs;
+}
+
+using Names = std::set<std::string>;
+
+/// Adds to `names` what operators take as weights, and to `weighted` what they
+/// give.
+void addWeights(const onnx::GraphProto &graph, Names &names, Names &weighted) {
+  for (const onnx::NodeProto &node : graph.node()) {
+    auto found = weightInputs().find(node.op_type());
+    if (found == weightInputs().end()) {
+      continue;
+    }
+    for (int input : found->second) {
+      if (input < node.input_size()) {
+        names.insert(node.input(input));
+      }
+    }
+    weighted.insert(node.output().begin(), node.output().end());
+  }
+}
+
+/// Adds what `names` are views of: an exporter that folds nothing transposes a
+/// weight, or casts it, first.
+void addSources(const onnx::GraphProto &graph, Names &names) {
+  static const auto *views = new Names{"Cast",    "Identity",  "Reshape",
+                                       "Squeeze", "Transpose", "Unsqueeze"};
+  std::map<std::string, std::string> sources;
+  for (const onnx::NodeProto &node : graph.node()) {
+    if (views->count(node.op_type()) && node.input_size() > 0 &&
+        node.output_size() == 1) {
+      sources[node.output(0)] = node.input(0);
+    }
+  }
+  for (std::string name : Names(names)) {
+    // A cycle, which the graph's own check refuses later, ends it too.
+    for (size_t i = 0; i <= sources.size() && sources.count(name); ++i) {
+      name = sources[name];
+      names.insert(name);
+    }
+  }
+}
+
+/// Adds biases that are nodes of their own: what is added to one of `weighted`.
+void addBiases(const onnx::GraphProto &graph, const Names &weighted,
+               Names &names) {
+  for (const onnx::NodeProto &node : graph.node()) {
+    if (node.op_type() != "Add" || node.input_size() != 2) {
+      continue;
+    }
+    for (int i : {0, 1}) {
+      if (weighted.count(node.input(i))) {
+        names.insert(node.input(1 - i));
+      }
+    }
+  }
+}
+
+/// Names that stand where a weight does.
+Names weightNames(const onnx::GraphProto &graph) {
+  Names names, weighted;
+  addWeights(graph, names, weighted);
+  addSources(graph, names);
+  addBiases(graph, weighted, names);
+  return names;
+}
+
+/// Returns the tensor of a Constant node that may be a weight, or null.
+const onnx::TensorProto *weightOf(const onnx::NodeProto &node) {
+  const auto *value = findAttribute(node, "value");
+  if (node.op_type() != "Constant" || node.output_size() != 1 ||
+      value == nullptr || !value->has_t()) {
+    return nullptr;
+  }
+  const onnx::TensorProto &tensor = value->t();
+  bool several = std::any_of(tensor.dims().begin(), tensor.dims().end(),
+                             [](int64_t dim) { return dim > 1; });
+  return several && isFloatType(tensor.data_type()) ? &tensor : nullptr;
+}
+
+} // namespace
+
+void takeConstantWeights(onnx::GraphProto &graph) {
+  std::set<std::string> names = weightNames(graph);
+  for (const onnx::TensorProto &tensor : graph.initializer()) {
+    if (names.count(tensor.name())) {
+      return;
+    }
+  }
+  google::protobuf::RepeatedPtrField<onnx::NodeProto> kept;
+  for (onnx::NodeProto &node : *graph.mutable_node()) {
+    const onnx::TensorProto *weight = weightOf(node);
+    if (weight == nullptr || !names.count(node.output(0))) {
+      *kept.Add() = std::move(node);
+      continue;
+    }
+    onnx::TensorProto &initializer = *graph.add_initializer();
+    initializer = *weight;
+    initializer.set_name(node.output(0));
+  }
+  graph.mutable_node()->Swap(&kept);
+}
+
+const Quirk kConstantWeights = {.repair = takeConstantWeights};
+
+} // namespace zerograph::frontend

@@ -1,0 +1,19 @@
+//===- ConstantWeights.h - weights that stand in Constant nodes -----------===//
+
+#ifndef ZEROGRAPH_FRONTEND_QUIRKS_CONSTANTWEIGHTS_H
+#define ZEROGRAPH_FRONTEND_QUIRKS_CONSTANTWEIGHTS_H
+
+#include "onnx/onnx_pb.h"
+
+namespace zerograph::frontend {
+
+/// Some exporters write weights as Constant nodes. Makes initializers of those
+/// that a convolution, a product, a normalization or a recurrent operator takes
+/// as a weight, or that are added to the result of one. An initializer is named
+/// as the node's output. Does nothing if any weight is an initializer already:
+/// then the constants are meant as such, a fixed filter for example.
+void takeConstantWeights(onnx::GraphProto &graph);
+
+} // namespace zerograph::frontend
+
+#endif // ZEROGRAPH_FRONTEND_QUIRKS_CONSTANTWEIGHTS_H
