@@ -64,8 +64,8 @@ struct TakenNumber {
   Number number = nullptr;
   /// The default; unset: that of the option, the same for every optimizer.
   double value = kUnset;
-  /// DeepSpeed's default, which is said where a file leaves the number out;
-  /// unset: ours, of which nothing need be said.
+  /// DeepSpeed's default, which a note names where a file leaves the number
+  /// out; unset: the same as ours.
   double deepspeed = kUnset;
   /// The legal values; null: those in `kHyperparameters`.
   const Range *range = nullptr;
@@ -78,10 +78,12 @@ struct OptimizerState {
   Number unless_zero = nullptr;
 };
 
-/// Rows of less than the greatest numbers end with empty entries.
+/// Arrays that a row does not fill end with empty entries.
 struct Optimizer {
-  std::string_view name;      // of `--optimizer`
-  std::string_view deepspeed; // its type in DeepSpeed's files
+  std::string_view name; // of `--optimizer`
+  /// Its type in DeepSpeed's files. One that DeepSpeed has not is looked up
+  /// there in torch.optim, so it must mean the same.
+  std::string_view deepspeed;
   TakenNumber numbers[7];
   OptimizerState states[2]; // in the order in which the formula takes them
   Scalar scalars[4];        // all that the formula can read

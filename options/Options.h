@@ -49,7 +49,7 @@ enum Taker : unsigned {
   kRun = 8,       // TrainOptions
   kForward = 16,  // ForwardOptions
   kSchedule = 32, // plan::Schedule
-  kTools = 64,    // nobody: tools, or passes/Pipelines.cpp, read the field
+  kTools = 64,    // nobody: tools, targets or Pipelines.cpp read the field
 };
 
 /// Gives a taker its options: each field of `to` that has the name of an option

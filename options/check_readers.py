@@ -1,5 +1,6 @@
 """Fails where nobody takes an option: where no taker is given its field by name
-(`kTools` in Options.def), and tools do not read it either."""
+(`kTools` in Options.def), and neither tools nor the targets of codegen read it
+either."""
 
 import pathlib
 import re
@@ -9,8 +10,8 @@ ROOT = pathlib.Path(sys.argv[1])
 
 
 def main():
-    files = [path for end in ("*.cpp", "*.h")
-             for path in (ROOT / "tools").rglob(end)]
+    files = [path for folder in ("tools", "codegen") for end in ("*.cpp", "*.h")
+             for path in (ROOT / folder).rglob(end)]
     files.append(ROOT / "passes/Pipelines.cpp")
     code = "\n".join(path.read_text() for path in files)
     table = (ROOT / "options/Options.def").read_text()
@@ -23,7 +24,8 @@ def main():
     if not fields or unread:
         sys.exit("options/Options.def: kTools is to take "
                  f"{', '.join(unread) or 'nothing'}, but no code of tools/ "
-                 "reads options.FIELD: use it, or name the taker that does")
+                 "or codegen/ reads options.FIELD: use it, or name the taker "
+                 "that does")
 
 
 main()
