@@ -29,7 +29,7 @@ public:
   /// A parameter that is trained needs more than 16 bits, or small updates are
   /// lost. So where the file has one in float16 or bfloat16, the program is
   /// that of the same model in float32, and casts between them are nothing.
-  /// What is rounded to 16 bits again is up to --precision. Only the bytes of
+  /// Rounding to 16 bits again is up to --precision. Only the bytes of
   /// parameters and of data stay as they are.
   void widenHalves() { widensHalves = true; }
   /// Returns the type that numbers of a type of the file are computed with.

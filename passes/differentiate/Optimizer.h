@@ -8,8 +8,8 @@
 
 namespace mlir::zg::nn {
 
-/// What updates parameters: one of PyTorch's torch.optim.SGD, Adam, AdamW and
-/// Adagrad, without the single-purpose flags (dampening, lr_decay and
+/// Chooses what updates parameters: one of PyTorch's torch.optim.SGD, Adam,
+/// AdamW and Adagrad, without the single-purpose flags (dampening, lr_decay and
 /// initial_accumulator_value are 0, amsgrad and maximize are off), Lion as its
 /// authors published it, or LAMB as DeepSpeed has it; and its numbers.
 struct OptimizerOptions : zerograph::options::Hyperparameters {

@@ -53,7 +53,7 @@ const std::set<std::string> kRetried = {"cuMemCreate"};
 
 struct Case {
   const char *name, *model, *matmul, *convolution;
-  /// Those whose names begin so fail.
+  /// Calls whose names begin so fail.
   const char *functions;
   bool offload = false;
 };

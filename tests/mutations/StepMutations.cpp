@@ -74,7 +74,7 @@ bool writesSums(const plan::Plan &plan, const plan::Step &step) {
   return false;
 }
 
-/// Those that bring sums back which a micro-batch has added to, or those that
+/// Steps that bring sums back which a micro-batch has added to, or those that
 /// zero them, once all are done.
 std::vector<At> writersOfSums(const plan::Plan &plan, Random &random,
                               bool zeroing) {

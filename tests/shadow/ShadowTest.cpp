@@ -94,7 +94,7 @@ int fate(const plan::Plan &plan, const std::string &data, uint64_t seed,
 }
 
 TEST(Shadow, MutantsGoWrong) {
-  // Those that a device runs: sizes and kinds of operations stay as they were.
+  // Steps that a device runs: sizes and kinds of operations stay as they were.
   const std::vector<std::pair<std::string, std::string>> kinds = {
       {"waits", "dropped"},
       {"waits", "moved later"},

@@ -152,7 +152,7 @@ absl::Status checkOptimizerOptions(
     return absl::InvalidArgumentError(absl::StrCat(
         "--betas ", options.betas, ": expected two numbers, as 0.9,0.999"));
   }
-  // What is given says already "lr is -1, ".
+  // "--lr -1" says "lr is -1, " already.
   auto refuse = [](const std::string &given, absl::string_view name,
                    double value, absl::string_view fault) {
     absl::ConsumePrefix(

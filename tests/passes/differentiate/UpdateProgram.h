@@ -28,7 +28,8 @@ public:
 private:
   nn::OptimizerOptions options;
   Program program;
-  /// Those that the update asked for, in order; `none` is the gradient's scale.
+  /// Scalars that the update asked for, in order; `none` is the gradient's
+  /// scale.
   std::vector<zerograph::options::Scalar> scalars;
 };
 

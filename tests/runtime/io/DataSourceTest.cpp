@@ -101,7 +101,7 @@ TEST_F(DataSourceTest, AllSamplesCanBeCheckedBefore) {
   auto same = [](uint64_t place) { return place; };
   EXPECT_TRUE(source->check(0, 50, same).ok());
   EXPECT_TRUE(source->check(50, 50, same).ok());
-  // Those that the order has there.
+  // Samples that the order has there.
   auto back = [](uint64_t place) { return 59 - place; };
   EXPECT_TRUE(source->check(10, 60, back).ok());
   EXPECT_FALSE(source->check(9, 60, back).ok());

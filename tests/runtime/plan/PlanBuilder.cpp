@@ -329,7 +329,7 @@ void signKernels(plan::Plan &plan) {
         operand.set_bytes(access.bytes());
         operand.set_mode(access.mode());
         operand.set_type(typeOf(plan.slices(int(access.slice()))));
-        // What makes gradients of gradients adds to them.
+        // A kernel that makes gradients of gradients adds to them.
         auto isGradient = [&](const plan::Access &one) {
           plan::SliceClass of = plan.slices(int(one.slice())).slice_class();
           return of == plan::GRAD || of == plan::GRAD_SHARD;

@@ -13,10 +13,10 @@ namespace zerograph::testing {
 
 /// The streams that every plan of a builder has.
 enum : uint32_t { kCompute, kGather, kScatter };
-/// Those that come with `addHost`, and the arenas.
+/// The streams that `addHost` adds, and the arenas.
 enum : uint32_t { kOffload = kScatter + 1, kFetch, kUpdate };
 enum : uint32_t { kDevice, kPinned, kHost, kFile };
-/// Those that come with `addFile` after it.
+/// The streams that `addFile` adds after it.
 enum : uint32_t { kRead = kUpdate + 1, kWrite };
 
 /// Makes plans step by step. Slices lie one after another in one device arena,
