@@ -140,11 +140,14 @@ absl::Status HostCommunicator::transfer(const CollectiveSite &site,
   return absl::OkStatus();
 }
 
-void HostCommunicator::leave(const CollectiveSite &site) {
+absl::Status HostCommunicator::leave(const CollectiveSite &site,
+                                     const char *what) {
   if (site.sequence < work.size()) {
     work[site.sequence].end = nanoseconds(Clock::now());
   }
+  ZG_RETURN_IF_ERROR(awaitReaders(site, what));
   order.done();
+  return absl::OkStatus();
 }
 
 absl::Status
@@ -166,8 +169,7 @@ HostCommunicator::allGather(const CollectiveSite &site,
     }
   }
   ZG_RETURN_IF_ERROR(transfer(site, "all_gather"));
-  leave(site);
-  return absl::OkStatus();
+  return leave(site, "all_gather");
 }
 
 absl::Status HostCommunicator::reduceScatter(const CollectiveSite &site,
@@ -197,8 +199,7 @@ absl::Status HostCommunicator::reduceScatter(const CollectiveSite &site,
     foldContributions(call.wire, call.type, call.sumAt(begin), call.accumulate,
                       contributions, call.elements(bytes));
   }
-  leave(site);
-  return absl::OkStatus();
+  return leave(site, "reduce_scatter");
 }
 
 absl::Status HostCommunicator::allReduce(const CollectiveSite &site,
@@ -235,8 +236,7 @@ absl::Status HostCommunicator::allReduce(const CollectiveSite &site,
                       array.bytes / elementSize(type));
     begin += array.bytes;
   }
-  leave(site);
-  return absl::OkStatus();
+  return leave(site, "all_reduce");
 }
 
 absl::StatusOr<std::unique_ptr<Operation>>

@@ -95,12 +95,14 @@ protected:
 
   /// Exchanges messages with the other ranks, which all call it at this site;
   /// what one rank sends another stands in the same order in both their lists.
-  /// Returns once all has come and the sent bytes may be overwritten: when the
-  /// other ranks were there.
+  /// Returns once all has come: when the other ranks were there.
   virtual absl::StatusOr<Clock::time_point>
   transfer(const CollectiveSite &site, const char *what,
            absl::Span<const Message> receives,
            absl::Span<const Message> sends) = 0;
+  /// Waits until no rank reads any more what this one has sent.
+  virtual absl::Status awaitReaders(const CollectiveSite &site,
+                                    const char *what) = 0;
   /// Returns the error of a rank whose turn did not come at `where`.
   virtual absl::Status lostTurn(const absl::Status &turn,
                                 const std::string &where) = 0;
@@ -123,7 +125,7 @@ private:
   absl::Status transfer(const CollectiveSite &site, const char *what,
                         bool first = true);
   /// Passes the turn to the next collective.
-  void leave(const CollectiveSite &site);
+  absl::Status leave(const CollectiveSite &site, const char *what);
 
   OnEnter on_enter;
   TrafficCount count;

@@ -17,7 +17,9 @@ using Duration = Rendezvous::Clock::duration;
 /// the caller's: a rank that gives up returns while others may still read it.
 /// The buffers that it points to live as long as the run.
 struct Shown {
-  std::vector<Message> sends;
+  /// By turns: of this exchange, and of the one before, which some may still
+  /// read.
+  std::vector<Message> sends[2];
   std::string text;
 };
 
@@ -72,6 +74,8 @@ private:
   transfer(const CollectiveSite &site, const char *what,
            absl::Span<const Message> receives,
            absl::Span<const Message> sends) override;
+  absl::Status awaitReaders(const CollectiveSite &site,
+                            const char *what) override;
   absl::Status lostTurn(const absl::Status &turn,
                         const std::string &where) override;
   /// Returns the texts of the first `count` ranks.
@@ -87,6 +91,7 @@ private:
 
   std::shared_ptr<Group> group;
   unsigned self;
+  int turn = 0;
   std::vector<size_t> next; // by peer, the first of its sends not yet seen
 };
 
@@ -94,24 +99,33 @@ absl::StatusOr<HostCommunicator::Clock::time_point>
 LocalCommunicator::transfer(const CollectiveSite &site, const char *what,
                             absl::Span<const Message> receives,
                             absl::Span<const Message> sends) {
-  auto where = [&] { return describe(site, what); };
+  turn = !turn;
   ZG_RETURN_IF_ERROR(group->meeting.meet(
-      self, [&] { shown().sends.assign(sends.begin(), sends.end()); }, where));
+      self, [&] { shown().sends[turn].assign(sends.begin(), sends.end()); },
+      [&] { return describe(site, what); }));
   Clock::time_point time = Clock::now();
   met();
   next.assign(world(), 0);
   for (const Message &message : receives) {
-    const std::vector<Message> &sent = shownBy(message.peer).sends;
+    const std::vector<Message> &sent = shownBy(message.peer).sends[turn];
     size_t &number = next[message.peer];
-    while (sent[number].peer != self) {
+    while (number < sent.size() && sent[number].peer != self) {
       ++number;
     }
-    std::memcpy(message.data, sent[number++].data, message.bytes);
+    if (number == sent.size() || sent[number].bytes != message.bytes) {
+      return absl::InternalError(
+          absl::StrCat("rank ", message.peer, " sends rank ", self,
+                       " something else in ", describe(site, what)));
+    }
+    std::copy_n(sent[number++].data, message.bytes, message.data);
   }
-  // No rank reads this one's memory after that.
-  ZG_RETURN_IF_ERROR(
-      group->meeting.meet(self, kNothing, [&] { return "end of " + where(); }));
   return time;
+}
+
+absl::Status LocalCommunicator::awaitReaders(const CollectiveSite &site,
+                                             const char *what) {
+  return group->meeting.meet(self, kNothing,
+                             [&] { return "end of " + describe(site, what); });
 }
 
 absl::Status LocalCommunicator::lostTurn(const absl::Status &turn,
