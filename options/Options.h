@@ -81,7 +81,8 @@ parseBetas(std::string_view text) {
     return std::nullopt;
   }
   auto second = std::from_chars(first.ptr + 1, end, betas.second);
-  if (second.ec != std::errc() || second.ptr != end) {
+  if (second.ec != std::errc() || second.ptr != end ||
+      std::isnan(betas.first) || std::isnan(betas.second)) {
     return std::nullopt;
   }
   return betas;

@@ -32,8 +32,8 @@ struct Window {
   bool isIdentity() const {
     return size == 1 && stride == 1 && low == 0 && count == input;
   }
-  /// How many elements each window has within the input, or, if `padded`,
-  /// within the input and its padding.
+  /// Returns the number of elements that each window has within the input, or,
+  /// if `padded`, within the input and its padding.
   std::vector<int64_t> counts(bool padded) const;
 };
 

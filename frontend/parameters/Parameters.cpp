@@ -112,7 +112,7 @@ void Patterns::addLate(std::vector<std::string> &problems) const {
       problems.push_back(absl::StrCat(
           option, " ", patterns[i], ": each ", of,
           " with a name that matches is matched by an earlier ", option,
-          ", which counts: leave one out, or give it behind this one"));
+          ", which counts: leave one out, or give it after this one"));
     }
   }
 }

@@ -1,5 +1,4 @@
 //===- FoldedWeights.cpp - weights computed while exporting ---------------===//
-
 //
 // The exporter's optimizer takes initial weights for constants, and computes
 // what follows from them: in place of Transpose(weight) stands an initializer

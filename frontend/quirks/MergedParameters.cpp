@@ -33,7 +33,7 @@ static std::vector<Finding> findMerged(const TrainedModel &model) {
         model.trained.count(tensor.name()) != 0) {
       merged.push_back(absl::StrCat(tensor.name(),
                                     " (a weight that was transposed, or "
-                                    "changed with a norm behind it)"));
+                                    "changed with a norm after it)"));
     }
   }
   if (merged.empty()) {

@@ -14,7 +14,7 @@ namespace zerograph::frontend {
 /// Advises on an LSTM with proj_size.
 inline constexpr char kProjectionAdvice[] =
     "ONNX has no such LSTM, and PyTorch's exporter leaves the projection's "
-    "weights (weight_hr_l0) out. Use proj_size=0, with a Linear behind the "
+    "weights (weight_hr_l0) out. Use proj_size=0, with a Linear after the "
     "LSTM if its output is to be smaller; or, to keep the model as it is, "
     "write the cell out in plain operations, in a Python loop over the steps";
 

@@ -334,6 +334,15 @@ TEST_F(AlgorithmsTest, OfAnotherVersionAreRefused) {
              "here is cuBLASLt 13.1.1");
 }
 
+TEST_F(AlgorithmsTest, OfAnotherGpuAreRefused) {
+  run(product, 1, file);
+  std::string changed = text();
+  changed.insert(changed.find("gpu ") + 4, "another ");
+  write(changed);
+  expectSays(refused(product), "was written for cuBLASLt", "on another ",
+             "here is");
+}
+
 TEST_F(AlgorithmsTest, OfAnotherPlanAreRefused) {
   run(product, 1, file);
   OneProduct other(plan::F32, 1, 12, 10, 301, false, true);

@@ -111,6 +111,8 @@ class Models(BadInput):
         plan = self.compile_mlp()
         self.unchanged("compile", plan, "-o", "q", "--micro-batch", "2",
                        parts=["is a plan"])
+        self.unchanged("run", plan, "--data", MLP_DATA, "--output", "q",
+                       parts=["is a plan"])
         for command in ("verify", "inspect"):
             self.unchanged(command, MLP, parts=[
                 MLP + " is an ONNX model, expected a plan: `zerograph compile` "

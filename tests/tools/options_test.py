@@ -154,6 +154,7 @@ class CompileOptions(Case):
                 (["--momentum", "0"], ["--momentum", "adamw"]),
                 (["--optimizer", "adam", "--nesterov"], ["--nesterov"]),
                 (["--optimizer", "sgd", "--betas", "0.9,0.99"], ["--betas"]),
+                (["--betas", "0.9,nan"], ["--betas 0.9,nan: expected two"]),
                 (["--optimizer", "sgd", "--eps", "1"], ["--eps", "sgd"]),
                 (["--optimizer", "lion", "--eps", "1"], ["--eps", "lion"]),
                 (["--optimizer", "adagrad", "--betas", "0.9,0.99"],

@@ -34,7 +34,7 @@ using absl::string_view;
 
 /// Longest text of a constant's elements that is left whole.
 constexpr size_t kMaxElements = 80;
-/// How much of a longer one is shown.
+/// Length of what is shown of a longer one.
 constexpr size_t kShownElements = 40;
 
 /// The names "#loc7" in `text`, outside of quotes.

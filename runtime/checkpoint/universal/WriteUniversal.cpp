@@ -37,8 +37,8 @@ void addEmptyGroups(PickleWriter &pickle, size_t count) {
   pickle.endList();
 }
 
-/// How often a parameter was updated, as a tensor: optimizers of PyTorch have
-/// one, and DeepSpeed's own take it.
+/// Writes the number of a parameter's updates, as a tensor: optimizers of
+/// PyTorch have one, and DeepSpeed's own take it.
 absl::Status writeStep(uint64_t updates, const std::string &path) {
   PickleWriter pickle;
   size_t storage = addCount(pickle);
