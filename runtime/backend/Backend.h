@@ -11,10 +11,10 @@
 
 namespace zerograph {
 
-/// All that the rest of the runtime, and the commands, ask of a kind of device.
-/// Each has one object, which lives as long as the process; any thread may call
-/// it. The defaults are for a device that is the processor: its ranks exchange
-/// by the transport that they meet through.
+/// Answers what the rest of the runtime, and the commands, ask about a kind of
+/// device. Each kind has one object, which lives as long as the process; any
+/// thread may call it. The defaults are for a device that is the processor: its
+/// ranks exchange by the transport that they meet through.
 class Backend {
 public:
   virtual ~Backend() = default;

@@ -129,8 +129,8 @@ private:
 
   OnEnter on_enter;
   TrafficCount count;
-  /// By sequence number. Each has its own times: the next call may begin while
-  /// one is asked for.
+  /// Keeps the times of each call by its sequence number: the next call may
+  /// begin while one is asked for.
   std::vector<WorkTime> work;
   // The messages of one collective at a time; they keep their space.
   std::vector<Message> receives, sends;

@@ -35,12 +35,14 @@ private:
   std::shared_ptr<File> file;
 };
 
-/// A signal that ends the process at once must not leave such files behind.
-/// Each is removed by `removeTemporaries` until it is forgotten. Any thread.
+/// Lists a temporary file, and takes it off the list. `removeTemporaries`
+/// removes what is listed, so that a process that a signal ends leaves no such
+/// files. Any thread may call both.
 void rememberTemporary(const std::string &path);
 void forgetTemporary(const std::string &path);
 
-/// Removes what is remembered. For signal handlers: it only reads and unlinks.
+/// Removes the listed files. A signal handler may call it: it only reads and
+/// unlinks.
 void removeTemporaries();
 
 } // namespace zerograph

@@ -92,10 +92,10 @@ std::string otherNamesText(const std::vector<std::string> &pairs,
                       "not, take it out of the file");
 }
 
-/// By shape.
+/// Keeps names of tensors by their shape.
 using Names = std::map<std::vector<uint64_t>, std::vector<std::string>>;
 
-/// Trained parameters that the file lacks.
+/// Returns the trained parameters that the file lacks.
 Names lackedBy(const LoadedWeights &loaded, const plan::Plan &plan) {
   Names lacked;
   for (const plan::Unit &unit : plan.units()) {

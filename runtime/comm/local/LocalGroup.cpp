@@ -17,8 +17,8 @@ using Duration = Rendezvous::Clock::duration;
 /// the caller's: a rank that gives up returns while others may still read it.
 /// The buffers that it points to live as long as the run.
 struct Shown {
-  /// By turns: of this exchange, and of the one before, which some may still
-  /// read.
+  /// Holds the messages of this exchange and, as some may still read it, those
+  /// of the one before, by turns.
   std::vector<Message> sends[2];
   std::string text;
 };

@@ -205,7 +205,7 @@ absl::Status CublasLt::addProducts(const std::vector<LibraryStep> &steps) {
   return absl::OkStatus();
 }
 
-/// As the file says or, where there is none, as the library does.
+/// Chooses as the file says or, where there is none, as the library does.
 absl::Status CublasLt::choose(Algorithms &algorithms) {
   LibraryAlgorithms here(cublasLtVersion(api), *context);
   ZG_RETURN_IF_ERROR(algorithms.check(here));

@@ -168,7 +168,7 @@ absl::Status Cudnn::addConvolutions(const std::vector<LibraryStep> &steps) {
   return absl::OkStatus();
 }
 
-/// As the file says or, where there is none, as the library does.
+/// Chooses as the file says or, where there is none, as the library does.
 absl::Status Cudnn::choose(Algorithms &algorithms) {
   LibraryAlgorithms here(cudnnVersion(api), *context);
   ZG_RETURN_IF_ERROR(algorithms.check(here));
