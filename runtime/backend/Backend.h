@@ -6,6 +6,7 @@
 #include "runtime/comm/Collectives.h"
 #include "runtime/comm/ControlPlane.h"
 #include "runtime/device/Driver.h"
+#include "runtime/plan/Supported.h"
 
 #include <utility>
 
@@ -30,7 +31,7 @@ public:
   virtual std::vector<std::pair<std::string, std::string>> describe() const = 0;
 
   /// Returns whether its devices are accelerators, whose streams are queues.
-  virtual bool accelerates() const { return false; }
+  bool accelerates() const { return isGpu(name()); }
   /// Lists the accelerators that this process may use, at least one: a name
   /// each, which other processes have for the same one too. An error says what
   /// is missing. The processor is one without a name.

@@ -102,7 +102,6 @@ public:
     return lines;
   }
 
-  bool accelerates() const override { return true; }
   absl::StatusOr<std::vector<std::string>> list() const override {
     return listGpus();
   }

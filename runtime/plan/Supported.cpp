@@ -34,16 +34,16 @@ const DeviceRow kDevices[] = {
      true}};
 
 /// Returns the row of a device; null where there is none.
-const DeviceRow *findRow(const plan::Target &device) {
-  const auto *row = std::find_if(
-      std::begin(kDevices), std::end(kDevices),
-      [&](const DeviceRow &row) { return row.name == device.device(); });
+const DeviceRow *findRow(absl::string_view name) {
+  const auto *row =
+      std::find_if(std::begin(kDevices), std::end(kDevices),
+                   [&](const DeviceRow &row) { return row.name == name; });
   return row == std::end(kDevices) ? nullptr : row;
 }
 
 /// Returns the row of a device, or the host's: `checkSupported` comes last.
-const DeviceRow &rowOf(const plan::Target &device) {
-  const DeviceRow *row = findRow(device);
+const DeviceRow &rowOf(absl::string_view name) {
+  const DeviceRow *row = findRow(name);
   return row != nullptr ? *row : kDevices[0];
 }
 
@@ -55,7 +55,7 @@ absl::Status checkSupported(const plan::Plan &plan) {
                        " axes, expected one");
   }
   for (const plan::Target &device : plan.devices()) {
-    if (findRow(device) == nullptr) {
+    if (findRow(device.device()) == nullptr) {
       return unsupported(
           "the plan is for the device ", device.device(), ", expected ",
           absl::StrJoin(kDevices, " or ", [](std::string *to, const auto &row) {
@@ -82,15 +82,18 @@ absl::Status needReducible(plan::ElementType wire,
 }
 
 absl::Span<const plan::ElementType> multiplied(const plan::Target &device) {
-  return rowOf(device).multiplies;
+  return rowOf(device.device()).multiplies;
 }
 
 bool canConvolve(const plan::Target &device, plan::ElementType type) {
-  const std::vector<plan::ElementType> &types = rowOf(device).convolves;
+  const std::vector<plan::ElementType> &types =
+      rowOf(device.device()).convolves;
   return std::find(types.begin(), types.end(), type) != types.end();
 }
 
-bool isGpu(const plan::Target &device) { return rowOf(device).gpu; }
+bool isGpu(absl::string_view name) { return rowOf(name).gpu; }
+
+bool isGpu(const plan::Target &device) { return isGpu(device.device()); }
 
 options::Scalar formulaScalar(plan::Scalar::Kind kind) {
   const auto *row = options::findRow(options::kScalarNames, nameOf(kind));

@@ -38,6 +38,7 @@ bool canConvolve(const plan::Target &device, plan::ElementType type);
 /// Returns whether a device is a GPU: its modules are PTX for the architecture
 /// that it names, its library may round to TF32 and counts in 32 bits.
 bool isGpu(const plan::Target &device);
+bool isGpu(absl::string_view name);
 
 /// Returns whether a scalar can be of this type: i64 where it is a whole
 /// number, f32 as the stop flag, else f32 or f64.
