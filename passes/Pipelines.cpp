@@ -184,6 +184,8 @@ void buildKernels(OpPassManager &passes, const TargetInfo &target) {
   // After CSE, as what follows.
   passes.addNestedPass<nn::ProgramOp>(zero::createForgetRecalls());
   passes.addNestedPass<nn::ProgramOp>(zero::createHoistUpdates());
+  // Last: what other passes see is dense.
+  passes.addNestedPass<nn::ProgramOp>(nn::createPadRows(target));
 }
 
 void buildSchedule(OpPassManager &passes, const TargetInfo &target) {

@@ -51,6 +51,10 @@ public:
   virtual llvm::FailureOr<int64_t>
   matmulScratchBytes(const MatmulShape &shape, std::string &error) const = 0;
 
+  /// Returns the bytes at a multiple of which every row of a matrix should
+  /// begin, so that the library multiplies fast; 1: anywhere.
+  virtual int64_t rowAlignment() const { return 1; }
+
   /// Returns whether the library computes convolutions of this element type,
   /// f32 or f64; if not, they become products of matrices before kernels are
   /// formed.

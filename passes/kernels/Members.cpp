@@ -50,6 +50,22 @@ bool kernels::isFilled(OpOperand &use) {
          nn::isZeroBytes(use.get());
 }
 
+RowSpace kernels::rowSpaceOf(nn::KernelOp kernel) {
+  RowSpace space;
+  auto cover = [&](Value value) {
+    if (elementsOf(value) > space.elements) {
+      ArrayRef<int64_t> shape = shapeOf(value);
+      space = {elementsOf(value), shape.empty() ? 0 : shape.back()};
+    }
+  };
+  kernel.getBody().walk([&](nn::ReduceOp reduce) {
+    space = {};
+    cover(reduce.getOperand());
+  });
+  llvm::for_each(kernel.getResults(), cover);
+  return space;
+}
+
 Source kernels::trace(Value value) {
   Source source{value, {}};
   for (Operation *op = value.getDefiningOp(); op && isPlainView(op);

@@ -10,6 +10,7 @@
 #include <optional>
 
 namespace mlir::zg::nn {
+class KernelOp;
 class ReduceOp;
 } // namespace mlir::zg::nn
 
@@ -31,6 +32,14 @@ bool isOutside(Operation *op);
 /// Returns whether the use needs no kernel that makes the value: zeros that a
 /// program returns, or writes to a file, are filled in there.
 bool isFilled(OpOperand &use);
+
+/// What a kernel of rows goes over.
+struct RowSpace {
+  int64_t elements = 0, columns = 0;
+};
+/// Returns the space of what it reduces or of its largest result, if it has one
+/// that is larger.
+RowSpace rowSpaceOf(nn::KernelOp kernel);
 
 /// The origin of a value: `chain` leads from `root`, which is no plain view, to
 /// the value.

@@ -22,6 +22,9 @@ std::unique_ptr<Pass> createWidenHalf(const TargetInfo &target = plainTarget());
 std::unique_ptr<Pass>
 createWidenProducts(const TargetInfo &target = plainTarget());
 
+/// `nn-pad-rows`: at which addresses its rows should begin.
+std::unique_ptr<Pass> createPadRows(const TargetInfo &target = plainTarget());
+
 #define GEN_PASS_REGISTRATION
 #include "passes/kernels/Passes.h.inc"
 

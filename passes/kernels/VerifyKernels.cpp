@@ -90,17 +90,7 @@ LogicalResult verifyRows(nn::KernelOp kernel) {
   if (failed(result)) {
     return result;
   }
-  int64_t elements = 0, columns = 0;
-  kernel.getBody().walk([&](nn::ReduceOp reduce) {
-    elements = elementsOf(reduce.getOperand());
-    columns = shapeOf(reduce.getOperand()).back();
-  });
-  for (Value value : kernel.getBody().front().getTerminator()->getOperands()) {
-    if (elementsOf(value) > elements) {
-      elements = elementsOf(value);
-      columns = shapeOf(value).empty() ? 0 : shapeOf(value).back();
-    }
-  }
+  auto [elements, columns] = rowSpaceOf(kernel);
   for (Value value : kernel.getBody().front().getTerminator()->getOperands()) {
     int64_t own = elementsOf(value);
     if (own != elements && (columns == 0 || own * columns != elements)) {

@@ -27,12 +27,25 @@ ArrayRef<int64_t> shapeOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getShape();
 }
 
-SmallVector<ViewDim, 4> rowMajorDims(ArrayRef<int64_t> shape) {
+/// Returns the type of the tensor as it lies in memory: a kernel's operand has
+/// it, and not the argument that stands for it within.
+RankedTensorType typeInMemory(Value base) {
+  auto argument = dyn_cast<BlockArgument>(base);
+  auto kernel = argument ? dyn_cast_if_present<nn::KernelOp>(
+                               argument.getOwner()->getParentOp())
+                         : nn::KernelOp();
+  return cast<RankedTensorType>(
+      kernel ? kernel.getOperand(argument.getArgNumber()).getType()
+             : base.getType());
+}
+
+SmallVector<ViewDim, 4> rowMajorDims(RankedTensorType type) {
+  ArrayRef<int64_t> shape = type.getShape();
   SmallVector<ViewDim, 4> dims(shape.size());
   int64_t stride = 1;
   for (size_t d = shape.size(); d-- > 0;) {
     dims[d] = {shape[d], stride, 0, shape[d]};
-    stride *= shape[d];
+    stride *= d + 1 == shape.size() ? nn::rowStrideOf(type) : shape[d];
   }
   return dims;
 }
@@ -241,7 +254,7 @@ FailureOr<View> gatherView(const View &table, nn::GatherOp op) {
 View zg::identityView(Value base) {
   View view;
   view.base = base;
-  view.dims = rowMajorDims(shapeOf(base));
+  view.dims = rowMajorDims(typeInMemory(base));
   Operation *op = base.getDefiningOp();
   if (auto iota = dyn_cast_if_present<nn::IotaOp>(op)) {
     for (auto [d, dim] : llvm::enumerate(view.dims)) {

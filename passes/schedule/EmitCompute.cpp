@@ -81,11 +81,17 @@ LogicalResult StepEmitter::matmul(nn::MatmulOp op) {
   auto flag = [&](bool set) {
     return set ? builder.getUnitAttr() : UnitAttr();
   };
+  auto leading = [&](Value matrix) {
+    auto lies = cast<RankedTensorType>(matrix.getType());
+    return nn::denseType(lies) == lies ? IntegerAttr()
+                                       : number(nn::rowStrideOf(lies));
+  };
   create<MatmulOp>(
       Stream::compute, *accesses, label, TypeAttr::get(shape.elementType),
       shape.resultType ? TypeAttr::get(shape.resultType) : TypeAttr(),
       number(shape.batch), number(shape.m), number(shape.n), number(shape.k),
-      flag(shape.transposeA), flag(shape.transposeB));
+      flag(shape.transposeA), flag(shape.transposeB), leading(op.getLhs()),
+      leading(op.getRhs()), leading(op.getResult()));
   return success();
 }
 

@@ -1,6 +1,7 @@
 //===- LibraryMutations.cpp - library calls and collectives ---------------===//
 
 #include "runtime/plan/Describe.h"
+#include "runtime/plan/Matrices.h"
 #include "runtime/plan/steps/Step.h"
 #include "tests/mutations/Mutation.h"
 
@@ -42,6 +43,26 @@ Change matmulSize(plan::Plan &plan, Random &random) {
       break;
     default:
       matmul.set_batch(matmul.batch() + 1);
+    }
+    return true;
+  });
+}
+
+/// Rows that begin elsewhere than the kernels that make or read them say.
+Change matmulRows(plan::Plan &plan, Random &random) {
+  uint64_t which = random.below(3);
+  return first(plan, random, "the rows", [&](plan::Step &step) {
+    if (!step.has_matmul()) {
+      return false;
+    }
+    plan::Matmul &matmul = *step.mutable_matmul();
+    StoredMatrices matrices = matricesOf(matmul);
+    if (which == 0) {
+      matmul.set_lda(matrices.a.leading + 1);
+    } else if (which == 1) {
+      matmul.set_ldb(matrices.b.leading + 1);
+    } else {
+      matmul.set_ldc(matrices.c.leading + 1);
     }
     return true;
   });
@@ -220,6 +241,7 @@ Change group(plan::Plan &plan, Random &random) {
 std::vector<Mutation> libraryMutations() {
   return {
       {"products", "a dimension", matmulSize, {kInvalidStep}},
+      {"products", "rows", matmulRows, {kInvalidStep}},
       {"products", "type", products, {kInvalidStep}},
       {"library calls", "scratch", scratch, {"bytes of scratch here"}},
       {"convolutions", "window", window, {kInvalidStep}},

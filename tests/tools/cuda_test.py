@@ -1,6 +1,7 @@
 """`train` on an emulated GPU: the programs find the emulator as they would
 NVIDIA's driver."""
 
+import glob
 import json
 import os
 import re
@@ -8,10 +9,12 @@ import shutil
 
 from emulator import emulated
 from support import Case, MLP, MLP_DATA, MODELS, main
+from tensors import tensor_of, values_of, write_tensors
 
 LIBRARY = ["train", MLP, "--data", MLP_DATA, "--micro-batch", "8", "--steps",
            "2"]
 TRAIN = [*LIBRARY, "--matmul", "generated"]
+GPT2 = os.path.join(MODELS, "gpt2-nano", "model.onnx")
 RESNET = ["train", os.path.join(MODELS, "resnet-mini", "model.onnx"), "--data",
           os.path.join(MODELS, "resnet-mini", "batches.safetensors"),
           "--micro-batch", "2", "--steps", "1"]
@@ -78,6 +81,28 @@ class Cuda(Case):
         said = re.findall(r"emulated GPU: (.*)", result.stderr)
         self.assertEqual(len(said), 2, result.stderr)
         return int(re.fullmatch(r"(\d+) products by cuBLASLt", said[0])[1])
+
+    def test_rows_that_begin_aligned(self):
+        """63 scores are 252 bytes: products read and make rows 256 apart."""
+        tokens = tensor_of("I64", [2, 63], [i * i % 256 for i in range(126)])
+        write_tensors(self.path("tokens"),
+                      {"input_ids": tokens, "labels": tokens})
+        train = ["train", GPT2, "--data", "tokens", "--micro-batch", "1",
+                 "--steps", "1", "--dump-gradients"]
+        self.succeeds(*train, "host", "--accumulate", "2")
+        self.succeeds(*train, "one", "--accumulate", "2", *CUDA, "--dump-ir",
+                      "ir", **emulated())
+        self.succeeds(*train, "two", "--ranks", "2", "--zero", "3", *CUDA,
+                      **emulated(SEED=2))
+        kernels, = glob.glob(self.path("ir", "*kernels.mlir"))
+        self.assertIn("63x63xf32, #nn.row_stride<64>", self.text(kernels))
+        one = self.tensors("one")
+        self.assertEqual(self.tensors("two"), one)
+        for name, host in self.tensors("host").items():
+            near = values_of(host)
+            least = 1e-5 * max(map(abs, near)) + 1e-7
+            for a, b in zip(near, values_of(one[name]), strict=True):
+                self.assertLess(abs(a - b), least, name)
 
     def test_products_by_cublaslt(self):
         for graph in "off", "compute", "all":

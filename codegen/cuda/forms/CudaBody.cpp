@@ -69,7 +69,9 @@ unsigned CudaBody::indexBitsOf(Operation *op, const Graph &graph) {
   int64_t reach = graph.reach();
   auto add = [&](TypeRange types) {
     for (Type type : types) {
-      reach = std::max(reach, cast<RankedTensorType>(type).getNumElements());
+      auto tensor = cast<RankedTensorType>(type);
+      reach = std::max(reach, nn::tensorBytes(tensor) /
+                                  nn::elementBytes(tensor.getElementType()));
     }
   };
   add(op->getOperandTypes());

@@ -14,6 +14,7 @@
 #include "passes/ir/nn/Numerics.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace mlir::zg;
@@ -111,15 +112,17 @@ int64_t bytesOf(Type element) {
 
 int64_t widthOf(RowSweeps &sweeps) {
   SmallVector<Type> stored;
+  int64_t apart = 0;
   for (const Sweep &sweep : sweeps.sweeps) {
     for (const RowResult &result : sweep.stores) {
       stored.push_back(result.node->element);
+      apart = std::gcd(apart, result.stride);
     }
   }
-  return vectorWidth(*sweeps.graph, stored);
+  return vectorWidth(*sweeps.graph, stored, apart);
 }
 
-/// Every element, `width` at a time, and those of one row that are left over.
+/// Every element, `width` at a time, then those left over at the ends of rows.
 CudaLaunch emitElements(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
                         RowSweeps &sweeps, StringRef name) {
   const Domain &domain = sweeps.domain;
@@ -140,15 +143,17 @@ CudaLaunch emitElements(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
   if (whole > 0) {
     body.forItem(whole, emitTurn);
   }
-  if (rest > 0) {
-    body.forSingle(whole, whole + rest, [&](Body &single, Value item) {
+  int64_t left = domain.rows * rest;
+  if (left > 0) {
+    body.forSingle(whole, whole + left, [&](Body &single, Value item) {
+      auto [row, col] = divide(l, l.sub(item, l.index(whole)), rest);
       ElementLoops loops(single, sweeps);
-      loops.enterRow(l.index(0));
-      loops.emit(l.add(item, l.index(whole * (width - 1))), 1, {});
+      loops.enterRow(row);
+      loops.emit(l.add(col, l.index(turns * width)), 1, {});
     });
   }
   body.finish();
-  return launchOver(name, whole + rest);
+  return launchOver(name, whole + left);
 }
 
 /// How many warps compute a row together: as many as it has segments, up to

@@ -133,7 +133,8 @@ void emitList(CudaBody &body, ScatterLoops &scatter, Value first, Value col) {
 
 CudaLaunch emitUpdates(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
                        ScatterLoops &scatter, const std::string &name) {
-  int64_t width = vectorWidth(*scatter.graph, {scatter.update->element});
+  int64_t width = vectorWidth(*scatter.graph, {scatter.update->element},
+                              scatter.graph->getDomain().cols);
   while (scatter.cols % width != 0) {
     width /= 2;
   }

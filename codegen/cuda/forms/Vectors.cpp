@@ -4,6 +4,7 @@
 
 #include "codegen/cuda/forms/CudaBody.h"
 #include "llvm/ADT/STLExtras.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace mlir::zg;
@@ -28,7 +29,7 @@ int64_t cuda::accessWidth(Type element) {
   return kAccessBytes / std::max<int64_t>(bytes, 2);
 }
 
-int64_t cuda::vectorWidth(Graph &graph, ArrayRef<Type> stored) {
+int64_t cuda::vectorWidth(Graph &graph, ArrayRef<Type> stored, int64_t apart) {
   int64_t width = kAccessBytes / 2;
   for (Type element : stored) {
     width = std::min(width, accessWidth(element));
@@ -42,10 +43,15 @@ int64_t cuda::vectorWidth(Graph &graph, ArrayRef<Type> stored) {
     }
     if (node.kind == Node::Kind::Load && node.access.isContiguous()) {
       width = std::min(width, accessWidth(node.element));
+      apart = std::gcd(apart, node.access.offset);
+      for (const ViewDim &dim : node.access.outer) {
+        apart = std::gcd(apart, dim.stride);
+      }
     }
   }
+  // Rows of another length have columns left over.
   const Domain &domain = graph.getDomain();
-  while (domain.rows > 1 && domain.cols % width != 0) {
+  while (domain.rows > 1 && domain.cols % width != 0 && apart % width != 0) {
     width /= 2;
   }
   return width;

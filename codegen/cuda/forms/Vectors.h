@@ -10,11 +10,13 @@ namespace mlir::zg::cuda {
 /// Elements of one access: at most 8.
 int64_t accessWidth(Type element);
 
-/// Columns that a thread computes together: as many as the widest elements have
-/// in one access, where all that changes with the column is read side by side;
-/// else 1. Of several rows, the columns are a multiple. `stored`: the elements
-/// of what is stored side by side.
-int64_t vectorWidth(emit::Graph &graph, ArrayRef<Type> stored);
+/// Returns the columns that a thread computes together: as many as the widest
+/// elements have in one access, where all that changes with the column is read
+/// side by side; else 1. Of several rows the columns are a multiple, or every
+/// row that is read or stored begins at one and some columns are left over.
+/// `stored`: the elements of what is stored side by side, in rows that begin
+/// at multiples of `apart` elements.
+int64_t vectorWidth(emit::Graph &graph, ArrayRef<Type> stored, int64_t apart);
 
 } // namespace mlir::zg::cuda
 

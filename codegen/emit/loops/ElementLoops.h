@@ -8,10 +8,9 @@
 
 namespace mlir::zg::emit {
 
-/// Stores results as wide as a row of the domain; `rowStart`: elements before
-/// it.
+/// Stores results as wide as a row of the domain.
 void storeResults(Body &body, const Domain &domain, ArrayRef<RowResult> results,
-                  Value rowStart, Chunk &chunk);
+                  Value row, Chunk &chunk);
 
 /// A kernel over rows that is elementwise.
 class ElementLoops {
@@ -26,7 +25,7 @@ public:
 private:
   Body &body;
   RowSweeps &sweeps;
-  Value rowStart;
+  Value row;
 };
 
 } // namespace mlir::zg::emit

@@ -57,7 +57,7 @@ void RowLoops::emitChunk(const Sweep &sweep, Value col, Value mask,
     Value &accumulator = partial[i * chunks + number];
     accumulator = combine(node, accumulator, value);
   }
-  storeResults(body, sweeps.domain, sweep.stores, rowStart, chunk);
+  storeResults(body, sweeps.domain, sweep.stores, row, chunk);
 }
 
 SmallVector<Value> RowLoops::neutrals(const Sweep &sweep, bool vectors) {
@@ -243,10 +243,9 @@ void RowLoops::emitWholeSweep(const Sweep &sweep) {
   }
 }
 
-void RowLoops::emitRow(Value row) {
-  Lanes &l = body.lanes;
+void RowLoops::emitRow(Value entered) {
+  row = entered;
   body.enterRow(row);
-  rowStart = l.mul(row, l.index(sweeps.domain.cols));
   for (const Sweep &sweep : sweeps.sweeps) {
     emitSweep(sweep);
   }

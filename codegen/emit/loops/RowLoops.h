@@ -99,8 +99,8 @@ private:
   RowThreads threads;
   /// Columns of a chunk of all threads, and chunks that hold every chain.
   int64_t width, chunks;
-  /// Elements before the current row.
-  Value rowStart;
+  /// The current one.
+  Value row;
 };
 
 } // namespace mlir::zg::emit

@@ -57,7 +57,10 @@ LogicalResult RowSweeps::addResults(nn::KernelOp kernel,
   graph.emplace(domain, /*reducesColumns=*/true);
   auto yield = cast<nn::YieldOp>(kernel.getBody().front().getTerminator());
   int64_t elements = domain.rows * domain.cols;
-  bool choose = !hasReductions;
+  // Rows that lie apart are those of the domain (`nn-pad-rows`).
+  auto isDense = [](Type type) { return nn::denseType(type) == type; };
+  bool choose =
+      !hasReductions && llvm::all_of(kernel.getResultTypes(), isDense);
   for (auto [number, value] : llvm::enumerate(yield.getOperands())) {
     Extent extent = Extent::Full;
     if (elementsOf(value) != elements) {
@@ -81,6 +84,11 @@ LogicalResult RowSweeps::addResults(nn::KernelOp kernel,
   if (choose) {
     graph->chooseColumns();
     domain = graph->getDomain();
+  }
+  for (RowResult &result : full) {
+    auto type =
+        cast<RankedTensorType>(kernel.getResult(result.number).getType());
+    result.stride = isDense(type) ? domain.cols : nn::rowStrideOf(type);
   }
   return graph->resolve();
 }

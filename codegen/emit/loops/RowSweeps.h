@@ -19,6 +19,8 @@ namespace mlir::zg::emit {
 struct RowResult {
   unsigned number;
   Node *node;
+  /// Elements from one row of the domain to the next, as the result lies.
+  int64_t stride = 1;
 };
 
 struct Sweep {

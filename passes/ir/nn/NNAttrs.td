@@ -4,10 +4,35 @@
 #define ZEROGRAPH_NN_ATTRS
 
 include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/TensorEncoding.td"
 include "passes/ir/nn/NNEnums.td"
 
-class NN_Attr<string name, string attrMnemonic> : AttrDef<NN_Dialect, name> {
+class NN_Attr<string name, string attrMnemonic, list<Trait> traits = []>
+    : AttrDef<NN_Dialect, name, traits> {
   let mnemonic = attrMnemonic;
+}
+
+def NN_RowStrideAttr : NN_Attr<"RowStride", "row_stride", [
+    DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
+  let summary = "How far apart the rows of a tensor lie.";
+  let description = [{
+    The encoding of a tensor whose rows, its innermost dimension, begin `stride`
+    elements apart. What lies between the end of a row and the next one is never
+    read. A tensor without it is dense. `nn-pad-rows` gives it to what a library
+    multiplies; only operands and results of ops have it, not what is within a
+    kernel.
+
+    ```mlir
+    nn.program @example(%x: tensor<4x50257xbf16, #nn.row_stride<50304>>) {
+      nn.return
+    }
+    ```
+
+    **Constraints:**
+    - The tensor has a dimension, of at most `stride` elements.
+  }];
+  let parameters = (ins "int64_t":$stride);
+  let assemblyFormat = "`<` $stride `>`";
 }
 
 def NN_InputAttr : NN_Attr<"Input", "input"> {

@@ -95,9 +95,37 @@ int64_t mlir::zg::nn::elementBytes(Type elementType) {
   return (elementType.getIntOrFloatBitWidth() + 7) / 8;
 }
 
+int64_t mlir::zg::nn::rowStrideOf(RankedTensorType type) {
+  if (auto apart = dyn_cast_or_null<RowStrideAttr>(type.getEncoding())) {
+    return apart.getStride();
+  }
+  return type.getRank() == 0 ? 1 : type.getShape().back();
+}
+
+Type mlir::zg::nn::denseType(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && isa_and_nonnull<RowStrideAttr>(tensor.getEncoding())
+             ? RankedTensorType::get(tensor.getShape(), tensor.getElementType())
+             : type;
+}
+
+LogicalResult RowStrideAttr::verifyEncoding(
+    ArrayRef<int64_t> shape, Type,
+    function_ref<InFlightDiagnostic()> emitError) const {
+  if (shape.empty() || shape.back() > getStride()) {
+    return emitError() << "rows of a tensor of " << shape << " cannot begin "
+                       << getStride() << " elements apart";
+  }
+  return success();
+}
+
 int64_t mlir::zg::nn::tensorBytes(Type tensorType) {
   auto tensor = cast<RankedTensorType>(tensorType);
-  return tensor.getNumElements() * elementBytes(tensor.getElementType());
+  int64_t elements = tensor.getNumElements();
+  if (int64_t columns = tensor.getRank() ? tensor.getShape().back() : 0) {
+    elements = elements / columns * rowStrideOf(tensor);
+  }
+  return elements * elementBytes(tensor.getElementType());
 }
 
 std::string mlir::zg::nn::nameOf(Location location) {

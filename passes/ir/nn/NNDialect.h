@@ -10,6 +10,7 @@
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/TensorEncoding.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
@@ -77,7 +78,12 @@ inline constexpr int64_t kMaxConstantBytes = 64 * 1024;
 bool isHalf(Type elementType);
 /// Bytes of one element of a tensor in memory; i1 takes one.
 int64_t elementBytes(Type elementType);
-/// Bytes of a statically shaped tensor in memory.
+/// Returns how many elements apart the rows of a tensor, its innermost
+/// dimension, begin in memory: those of a row, unless it has a `row_stride`.
+int64_t rowStrideOf(RankedTensorType type);
+/// Returns the type of the same tensor without a `row_stride`.
+Type denseType(Type type);
+/// Bytes of a statically shaped tensor in memory, the ends of rows included.
 int64_t tensorBytes(Type tensorType);
 
 /// Returns what is printed as the name of a value that is called `text`,

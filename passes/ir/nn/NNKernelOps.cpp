@@ -17,11 +17,14 @@ static std::string formNames() {
 
 LogicalResult KernelOp::verify() {
   Block &body = getBody().front();
-  if (body.getArgumentTypes() != getOperandTypes()) {
+  auto areDense = [](TypeRange inside, TypeRange outside) {
+    return llvm::equal(inside, llvm::map_range(outside, denseType));
+  };
+  if (!areDense(body.getArgumentTypes(), getOperandTypes())) {
     return emitOpError("block arguments do not match the operands");
   }
   auto yield = dyn_cast<YieldOp>(body.getTerminator());
-  if (!yield || yield.getOperandTypes() != getResultTypes()) {
+  if (!yield || !areDense(yield.getOperandTypes(), getResultTypes())) {
     return emitOpError("yielded values do not match the results");
   }
   return success();
@@ -72,7 +75,7 @@ ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
     return failure();
   }
   for (auto [argument, argumentType] : llvm::zip(arguments, type.getInputs())) {
-    argument.type = argumentType;
+    argument.type = denseType(argumentType);
   }
   result.addTypes(type.getResults());
   return parser.parseRegion(*result.addRegion(), arguments);

@@ -48,7 +48,8 @@ def NN_KernelOp : NN_PureOp<"kernel", [
 
     **Constraints:**
     - The form is `rows`, `columns`, `scan` or `scatter`.
-    - Block arguments match the operands, yielded values the results.
+    - Block arguments match the operands, yielded values the results, all of
+      them without `row_stride`.
   }];
   let arguments = (ins NN_KernelFormAttr:$form, Variadic<NN_Tensor>:$operands);
   let results = (outs Variadic<NN_Tensor>:$results);

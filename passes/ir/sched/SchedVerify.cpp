@@ -239,13 +239,23 @@ LogicalResult sched::MatmulOp::verify() {
   Step step = *this;
   int64_t element = nn::elementBytes(getElementType());
   int64_t sum = nn::elementBytes(getResultType().value_or(getElementType()));
-  if (failed(verifyComputeModes(step, 2, 1)) ||
-      failed(verifyBytes(step, 0, batch * m * k * element, "A")) ||
-      failed(verifyBytes(step, 1, batch * k * n * element, "B")) ||
-      failed(verifyBytes(step, 2, batch * m * n * sum, "C"))) {
-    return failure();
-  }
-  return success();
+  auto verifyMatrix = [&](int64_t index, StringRef name, int64_t rows,
+                          int64_t columns, std::optional<uint64_t> leading,
+                          int64_t bytes) -> LogicalResult {
+    int64_t apart = leading.value_or(columns);
+    if (apart < columns) {
+      return emitOpError("has rows of ") << columns << " elements in " << name
+                                         << ", only " << apart << " apart";
+    }
+    return verifyBytes(step, index, batch * rows * apart * bytes, name);
+  };
+  auto [aRows, aColumns] = getTransposeA() ? std::pair(k, m) : std::pair(m, k);
+  auto [bRows, bColumns] = getTransposeB() ? std::pair(n, k) : std::pair(k, n);
+  return success(
+      succeeded(verifyComputeModes(step, 2, 1)) &&
+      succeeded(verifyMatrix(0, "A", aRows, aColumns, getLda(), element)) &&
+      succeeded(verifyMatrix(1, "B", bRows, bColumns, getLdb(), element)) &&
+      succeeded(verifyMatrix(2, "C", m, n, getLdc(), sum)));
 }
 
 /// Ranks that take part in a collective; fails, with a diagnostic, where the

@@ -35,10 +35,15 @@ RankedTensorType mlir::zg::zero::typeIn(Space space, Type type) {
     space = Space::host;
   }
   auto tensor = cast<RankedTensorType>(type);
+  // Of other encodings only rows that lie apart, on the device, are known.
+  Attribute encoding = tensor.getEncoding();
+  if (space != Space::device) {
+    encoding = SpaceAttr::get(type.getContext(), space);
+  } else if (isa_and_nonnull<SpaceAttr>(encoding)) {
+    encoding = {};
+  }
   return RankedTensorType::get(tensor.getShape(), tensor.getElementType(),
-                               space == Space::device
-                                   ? SpaceAttr()
-                                   : SpaceAttr::get(type.getContext(), space));
+                               encoding);
 }
 
 void mlir::zg::zero::placeIn(Space space, Operation *op) {

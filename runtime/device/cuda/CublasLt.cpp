@@ -59,17 +59,9 @@ CublasLt::~CublasLt() {
 }
 
 ProductKind CublasLt::kindOf(const plan::Step &step) const {
-  const plan::Matmul &matmul = step.matmul();
   ProductKind kind;
-  kind.type = matmul.element_type();
-  kind.result = resultType(matmul);
-  kind.batch = matmul.batch();
-  kind.m = matmul.m();
-  kind.n = matmul.n();
-  kind.k = matmul.k();
-  kind.transpose_a = matmul.transpose_a();
-  kind.transpose_b = matmul.transpose_b();
-  kind.allow_tf32 = allow_tf32 && kind.type == plan::F32;
+  kind.matmul = step.matmul();
+  kind.allow_tf32 = allow_tf32 && kind.matmul.element_type() == plan::F32;
   uint32_t *alignments[] = {&kind.align_a, &kind.align_b, &kind.align_c};
   for (int i = 0; i < 3; ++i) {
     const plan::Access &access = step.accesses(i);
@@ -126,12 +118,17 @@ struct Places {
 };
 
 Places placesOf(const ProductKind &kind) {
-  uint64_t size = elementSize(kind.type);
+  const plan::Matmul &matmul = kind.matmul;
+  StoredMatrices matrices = matricesOf(matmul);
+  auto after = [&](uint64_t begin, const StoredMatrix &matrix,
+                   plan::ElementType type) {
+    Checked elements = Checked(matmul.batch()) * matrix.stride();
+    return alignWorkspace(begin + elements.saturated() * elementSize(type));
+  };
   Places at;
-  at.b = alignWorkspace(kind.batch * kind.m * kind.k * size);
-  at.c = alignWorkspace(at.b + kind.batch * kind.k * kind.n * size);
-  at.workspace = alignWorkspace(at.c + kind.batch * kind.m * kind.n *
-                                           elementSize(kind.result));
+  at.b = after(0, matrices.a, matmul.element_type());
+  at.c = after(at.b, matrices.b, matmul.element_type());
+  at.workspace = after(at.c, matrices.c, resultType(matmul));
   at.end = alignWorkspace(at.workspace + kind.workspace);
   return at;
 }

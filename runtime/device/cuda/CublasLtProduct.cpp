@@ -2,7 +2,7 @@
 
 #include "runtime/device/cuda/CublasLtProduct.h"
 
-#include "absl/strings/ascii.h"
+#include "runtime/plan/Describe.h"
 
 using namespace zerograph;
 
@@ -46,13 +46,20 @@ constexpr int kCandidates = 8;
 } // namespace
 
 std::string ProductKind::text() const {
+  plan::ElementType type = matmul.element_type(), result = resultType(matmul);
   std::string text = absl::StrCat(
-      absl::AsciiStrToLower(plan::ElementType_Name(type)), " ", batch, " x ", m,
-      " x ", n, " x ", k, transpose_a ? ", A transposed" : "",
-      transpose_b ? ", B transposed" : "");
+      nameOf(type), " ", matmul.batch(), " x ", matmul.m(), " x ", matmul.n(),
+      " x ", matmul.k(), matmul.transpose_a() ? ", A transposed" : "",
+      matmul.transpose_b() ? ", B transposed" : "");
   if (result != type) {
-    absl::StrAppend(&text, ", C ",
-                    absl::AsciiStrToLower(plan::ElementType_Name(result)));
+    absl::StrAppend(&text, ", C ", nameOf(result));
+  }
+  StoredMatrices matrices = matricesOf(matmul);
+  for (auto [name, matrix] :
+       {std::pair("A", matrices.a), {"B", matrices.b}, {"C", matrices.c}}) {
+    if (matrix.leading != matrix.columns) {
+      absl::StrAppend(&text, ", rows of ", name, " ", matrix.leading, " apart");
+    }
   }
   if (type == plan::F32) {
     absl::StrAppend(&text, allow_tf32 ? ", TF32 allowed" : ", without TF32");
@@ -71,16 +78,16 @@ CublasLtProduct::create(const CublasLtApi &api, cublasLtHandle_t handle,
   return product;
 }
 
-/// Describes a row-major matrix: `rows` lines of `columns` elements, dense.
+/// Describes a row-major matrix.
 absl::Status CublasLtProduct::makeLayout(Layout &layout, plan::ElementType type,
-                                         uint64_t rows, uint64_t columns) {
+                                         const StoredMatrix &matrix) {
   ZG_ASSIGN_OR_RETURN(Types types, typesOf(type, kind.allow_tf32));
   cublasLtMatrixLayout_t made = nullptr;
-  ZG_CUBLASLT(api, cublasLtMatrixLayoutCreate, &made, types.element, columns,
-              rows, int64_t(columns));
+  ZG_CUBLASLT(api, cublasLtMatrixLayoutCreate, &made, types.element,
+              matrix.columns, matrix.rows, int64_t(matrix.leading));
   layout.reset(made);
-  int32_t count = int32_t(kind.batch);
-  int64_t stride = int64_t(rows * columns);
+  int32_t count = int32_t(kind.matmul.batch());
+  int64_t stride = int64_t(matrix.stride().saturated());
   ZG_CUBLASLT(api, cublasLtMatrixLayoutSetAttribute, made,
               CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof(count));
   ZG_CUBLASLT(api, cublasLtMatrixLayoutSetAttribute, made,
@@ -90,22 +97,22 @@ absl::Status CublasLtProduct::makeLayout(Layout &layout, plan::ElementType type,
 }
 
 absl::Status CublasLtProduct::describe() {
-  ZG_ASSIGN_OR_RETURN(Types types, typesOf(kind.type, kind.allow_tf32));
+  const plan::Matmul &matmul = kind.matmul;
+  plan::ElementType type = matmul.element_type();
+  ZG_ASSIGN_OR_RETURN(Types types, typesOf(type, kind.allow_tf32));
   cublasLtMatmulDesc_t made = nullptr;
   ZG_CUBLASLT(api, cublasLtMatmulDescCreate, &made, types.compute, types.scale);
   operation.reset(made);
-  int32_t left_op = kind.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
-  int32_t right_op = kind.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N;
+  int32_t left_op = matmul.transpose_b() ? CUBLAS_OP_T : CUBLAS_OP_N;
+  int32_t right_op = matmul.transpose_a() ? CUBLAS_OP_T : CUBLAS_OP_N;
   ZG_CUBLASLT(api, cublasLtMatmulDescSetAttribute, made,
               CUBLASLT_MATMUL_DESC_TRANSA, &left_op, sizeof(left_op));
   ZG_CUBLASLT(api, cublasLtMatmulDescSetAttribute, made,
               CUBLASLT_MATMUL_DESC_TRANSB, &right_op, sizeof(right_op));
-  auto [m, n, k] = std::tuple(kind.m, kind.n, kind.k);
-  ZG_RETURN_IF_ERROR(kind.transpose_b ? makeLayout(left, kind.type, n, k)
-                                      : makeLayout(left, kind.type, k, n));
-  ZG_RETURN_IF_ERROR(kind.transpose_a ? makeLayout(right, kind.type, k, m)
-                                      : makeLayout(right, kind.type, m, k));
-  return makeLayout(result, kind.result, m, n);
+  StoredMatrices matrices = matricesOf(matmul);
+  ZG_RETURN_IF_ERROR(makeLayout(left, type, matrices.b));
+  ZG_RETURN_IF_ERROR(makeLayout(right, type, matrices.a));
+  return makeLayout(result, resultType(matmul), matrices.c);
 }
 
 auto CublasLtProduct::makePreference() const
@@ -193,7 +200,7 @@ absl::Status CublasLtProduct::enqueue(CUdeviceptr a, CUdeviceptr b,
                                       CUstream stream) const {
   const float one = 1, zero = 0;
   const double one_f64 = 1, zero_f64 = 0;
-  bool wide = kind.type == plan::F64;
+  bool wide = kind.matmul.element_type() == plan::F64;
   const void *alpha = wide ? static_cast<const void *>(&one_f64) : &one;
   const void *beta = wide ? static_cast<const void *>(&zero_f64) : &zero;
   auto at = [](CUdeviceptr address) {

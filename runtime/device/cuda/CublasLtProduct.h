@@ -4,7 +4,7 @@
 #define ZEROGRAPH_RUNTIME_DEVICE_CUDA_CUBLASLTPRODUCT_H
 
 #include "runtime/device/cuda/CublasLtApi.h"
-#include "runtime/plan/plan.pb.h"
+#include "runtime/plan/Matrices.h"
 
 #include <memory>
 #include <string>
@@ -15,10 +15,7 @@ namespace zerograph {
 /// the target alone: two plans that differ in stage, ranks or buckets have the
 /// same products.
 struct ProductKind {
-  plan::ElementType type = plan::F32;
-  plan::ElementType result = plan::F32; ///< `type`, or F32 of 16-bit ones
-  uint64_t batch = 1, m = 1, n = 1, k = 1;
-  bool transpose_a = false, transpose_b = false;
+  plan::Matmul matmul;
   bool allow_tf32 = false; ///< for products of f32
   /// Bytes of which A, B and C begin at multiples.
   uint32_t align_a = 0, align_b = 0, align_c = 0;
@@ -48,7 +45,7 @@ public:
   /// Returns the algorithm of `choose` or `take`.
   const cublasLtMatmulAlgo_t &algorithm() const { return chosen; }
 
-  /// C = op(A) op(B), row-major and dense, on a stream. `workspace` has the
+  /// C = op(A) op(B), row-major, on a stream. `workspace` has the
   /// kind's bytes and alignment; null where these are 0. Thread-safe.
   absl::Status enqueue(CUdeviceptr a, CUdeviceptr b, CUdeviceptr c,
                        CUdeviceptr workspace, CUstream stream) const;
@@ -68,8 +65,8 @@ private:
         result(nullptr, api.cublasLtMatrixLayoutDestroy) {}
 
   absl::Status describe();
-  absl::Status makeLayout(Layout &layout, plan::ElementType type, uint64_t rows,
-                          uint64_t columns);
+  absl::Status makeLayout(Layout &layout, plan::ElementType type,
+                          const StoredMatrix &matrix);
   absl::StatusOr<Owned<cublasLtMatmulPreferenceOpaque>> makePreference() const;
   /// Says why an algorithm is not to be used; empty if it may.
   absl::StatusOr<std::string>

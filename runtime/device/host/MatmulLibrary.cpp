@@ -4,6 +4,7 @@
 
 #include "runtime/device/host/OneDnn.h"
 #include "runtime/plan/Describe.h"
+#include "runtime/plan/Matrices.h"
 
 #include <algorithm>
 #include <tuple>
@@ -144,14 +145,15 @@ PartShape shapeOf(const plan::Matmul &matmul, const MatmulPart &part,
   shape.k = matmul.k();
   shape.transpose_a = matmul.transpose_a();
   shape.transpose_b = matmul.transpose_b();
+  StoredMatrices matrices = matricesOf(matmul);
   if (shape.batch > 1) { // else they say nothing
-    shape.a_stride = matmul.m() * matmul.k();
-    shape.b_stride = matmul.k() * matmul.n();
-    shape.c_stride = matmul.m() * matmul.n();
+    shape.a_stride = matrices.a.stride().saturated();
+    shape.b_stride = matrices.b.stride().saturated();
+    shape.c_stride = matrices.c.stride().saturated();
   }
-  shape.lda = matmul.transpose_a() ? matmul.m() : matmul.k();
-  shape.ldb = matmul.transpose_b() ? matmul.k() : matmul.n();
-  shape.ldc = matmul.n();
+  shape.lda = matrices.a.leading;
+  shape.ldb = matrices.b.leading;
+  shape.ldc = matrices.c.leading;
   shape.pack = packsB(shape, packing);
   return shape;
 }
@@ -217,11 +219,16 @@ void bindPart(BoundPart &bound, const plan::Matmul &matmul,
               std::byte *scratch) {
   uint64_t bytes = matmul.element_type() == plan::F32 ? 4 : 2;
   uint64_t sum_bytes = resultType(matmul) == plan::F32 ? 4 : 2;
-  uint64_t m = matmul.m(), n = matmul.n(), k = matmul.k();
-  uint64_t first = part.batch_begin;
-  a += bytes * (first * m * k + part.m_begin * (matmul.transpose_a() ? 1 : k));
-  b += bytes * (first * k * n + part.n_begin * (matmul.transpose_b() ? k : 1));
-  c += sum_bytes * (first * m * n + part.m_begin * n + part.n_begin);
+  auto place = [&](const StoredMatrix &matrix, uint64_t row, uint64_t column) {
+    return part.batch_begin * matrix.stride().saturated() +
+           row * matrix.leading + column;
+  };
+  StoredMatrices matrices = matricesOf(matmul);
+  a += bytes * (matmul.transpose_a() ? place(matrices.a, 0, part.m_begin)
+                                     : place(matrices.a, part.m_begin, 0));
+  b += bytes * (matmul.transpose_b() ? place(matrices.b, part.n_begin, 0)
+                                     : place(matrices.b, 0, part.n_begin));
+  c += sum_bytes * place(matrices.c, part.m_begin, part.n_begin);
   const PartPrimitive &primitive = *bound.primitive;
   std::byte *calls = scratch ? scratch + primitive.packedBytes() : nullptr;
   if (primitive.packed) {

@@ -1,6 +1,7 @@
 //===- Matmul.cpp - products of matrices by the device's library ----------===//
 
 #include "runtime/plan/Describe.h"
+#include "runtime/plan/Matrices.h"
 #include "runtime/plan/Supported.h"
 #include "runtime/plan/steps/Kinds.h"
 
@@ -12,16 +13,20 @@
 namespace zerograph {
 namespace {
 
-/// `batch` dense matrices of `rows` x `columns` elements.
+/// The access has the matrices of the batch, whole rows of them.
 absl::Status needMatrices(const plan::Step &step, int index,
-                          absl::string_view name, uint64_t rows,
-                          uint64_t columns, uint64_t element) {
-  Checked elements = Checked(step.matmul().batch()) * rows * columns;
+                          absl::string_view name, const StoredMatrix &matrix,
+                          uint64_t element) {
+  if (matrix.leading < matrix.columns) {
+    return steps::invalid("the rows of ", name, " have ", matrix.columns,
+                          " elements and begin ", matrix.leading, " apart");
+  }
+  Checked elements = Checked(step.matmul().batch()) * matrix.stride();
   if (!(elements * element).is(step.accesses(index).bytes())) {
     return steps::invalid("the matrices ", name, ", ", step.matmul().batch(),
-                          " of ", rows, " x ", columns, ", are not the ",
-                          step.accesses(index).bytes(), " bytes of access ",
-                          index);
+                          " of ", matrix.rows, " x ", matrix.leading,
+                          ", are not the ", step.accesses(index).bytes(),
+                          " bytes of access ", index);
   }
   return absl::OkStatus();
 }
@@ -54,7 +59,8 @@ absl::Status needMultiplied(const plan::Plan &plan, const plan::Step &step) {
   }
   constexpr uint64_t kMost = std::numeric_limits<int32_t>::max();
   if (isGpu(device) &&
-      std::max({matmul.batch(), matmul.m(), matmul.n(), matmul.k()}) > kMost) {
+      std::max({matmul.batch(), matmul.m(), matmul.n(), matmul.k(),
+                matmul.lda(), matmul.ldb(), matmul.ldc()}) > kMost) {
     return steps::invalid("multiplies ", matmul.batch(), " times ", matmul.m(),
                           " x ", matmul.k(), " by ", matmul.k(), " x ",
                           matmul.n(), "; cuBLASLt takes sizes up to ", kMost);
@@ -78,11 +84,12 @@ public:
     }
     ZG_RETURN_IF_ERROR(needMultiplied(plan, step));
     ZG_RETURN_IF_ERROR(steps::needLibraryAccesses(plan, step, element));
-    ZG_RETURN_IF_ERROR(needMatrices(step, 0, "A", m, k, element));
-    ZG_RETURN_IF_ERROR(needMatrices(step, 1, "B", k, n, element));
+    StoredMatrices matrices = matricesOf(matmul);
+    ZG_RETURN_IF_ERROR(needMatrices(step, 0, "A", matrices.a, element));
+    ZG_RETURN_IF_ERROR(needMatrices(step, 1, "B", matrices.b, element));
     uint64_t sum = elementSize(zerograph::resultType(matmul));
     ZG_RETURN_IF_ERROR(steps::needAligned(plan, step, 2, sum));
-    return needMatrices(step, 2, "C", m, n, sum);
+    return needMatrices(step, 2, "C", matrices.c, sum);
   }
 
 private:

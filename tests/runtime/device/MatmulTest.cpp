@@ -3,6 +3,7 @@
 #include "HostRun.h"
 
 #include "runtime/device/host/MatmulLibrary.h"
+#include "runtime/plan/Matrices.h"
 #include "tests/support/Says.h"
 
 #include "gtest/gtest.h"
@@ -153,6 +154,41 @@ TEST(MatmulTest, TheBitsDoNotDependOnThreads) {
   for (const Shape &shape : shapes()) {
     Case one(shape), three(shape);
     EXPECT_EQ(one.run(1), three.run(3));
+  }
+}
+
+/// Rows of `columns` values, `leading` apart, with -7 between.
+std::vector<float> spread(const std::vector<float> &dense, uint64_t columns,
+                          uint64_t leading) {
+  std::vector<float> apart(dense.size() / columns * leading, -7);
+  for (uint64_t row = 0; row * columns < dense.size(); ++row) {
+    std::copy_n(dense.begin() + int64_t(row * columns), columns,
+                apart.begin() + int64_t(row * leading));
+  }
+  return apart;
+}
+
+/// What lies between rows is neither read nor written.
+TEST(MatmulTest, RowsThatLieApart) {
+  for (const Shape &shape : shapes()) {
+    Case dense(shape), apart(shape);
+    StoredMatrices stored = matricesOf(dense.matmul);
+    auto lead = [](const StoredMatrix &matrix) { return matrix.columns + 3; };
+    apart.matmul.set_lda(lead(stored.a));
+    apart.matmul.set_ldb(lead(stored.b));
+    apart.matmul.set_ldc(lead(stored.c));
+    apart.a = spread(dense.a, stored.a.columns, lead(stored.a));
+    apart.b = spread(dense.b, stored.b.columns, lead(stored.b));
+    apart.c = spread(dense.c, stored.c.columns, lead(stored.c));
+    apart.scratch_bytes = scratchBytes(apart.matmul).value();
+    apart.scratch.resize(apart.scratch_bytes + 64);
+    std::vector<float> expected =
+        spread(dense.run(1), stored.c.columns, lead(stored.c));
+    std::vector<float> got = apart.run(2);
+    ASSERT_EQ(got.size(), expected.size());
+    for (size_t i = 0; i < got.size(); ++i) {
+      ASSERT_NEAR(got[i], expected[i], 1e-5 * std::sqrt(double(shape.k)));
+    }
   }
 }
 

@@ -124,6 +124,12 @@ const Fault kFaults[] = {
     {"3 x 8, are not", [](plan::Plan &p) { matmul(p)->set_m(3); }},
     {"2 x 7, are not", [](plan::Plan &p) { matmul(p)->set_k(7); }},
     {"are not the", [](plan::Plan &p) { matmul(p)->set_k(kHuge); }},
+    {"the rows of A have 8 elements and begin 7 apart",
+     [](plan::Plan &p) { matmul(p)->set_lda(7); }},
+    {"matrices A, 1 of 2 x 16, are not",
+     [](plan::Plan &p) { matmul(p)->set_lda(16); }},
+    {"matrices B, 1 of ", [](plan::Plan &p) { matmul(p)->set_ldb(kHuge); }},
+    {"matrices C, 1 of ", [](plan::Plan &p) { matmul(p)->set_ldc(kHuge); }},
     {"multiplies 0 times", [](plan::Plan &p) { matmul(p)->set_batch(0); }},
     {"share bytes",
      [](plan::Plan &p) {

@@ -580,6 +580,13 @@ nn.program @cross_entropy_grad_rows(%x: tensor<4x8xf32>, %l: tensor<4x1xi64>, %r
 
 // -----
 
+// expected-error @+1 {{rows of a tensor of 4, 8 cannot begin 7 elements apart}}
+nn.program @row_stride(%x: tensor<4x8xf32, #nn.row_stride<7>>) {
+  nn.return
+}
+
+// -----
+
 nn.program @kernel_arguments(%x: tensor<4xf32>) {
   // expected-error @+1 {{'nn.kernel' op block arguments do not match the operands}}
   "nn.kernel"(%x) <{form = #nn<kernel_form rows>}> ({

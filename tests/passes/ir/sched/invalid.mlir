@@ -154,6 +154,17 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
   %x = sched.slice "x" transient in device bytes 1024
   %y = sched.slice "y" transient in device bytes 1024
   sched.program @step {
+    // expected-error @below {{'sched.matmul' op has rows of 8 elements in A, only 7 apart}}
+    %0 = sched.matmul on(compute) (read %x[0 for 112], read %x[0 for 256], write %y[0 for 128]) "m" batch 1 m 4 n 8 k 8 : f32 lda 7
+  }
+}
+
+// -----
+
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
+  %x = sched.slice "x" transient in device bytes 1024
+  %y = sched.slice "y" transient in device bytes 1024
+  sched.program @step {
     // expected-error @below {{'sched.all_gather' op needs two accesses a segment, not 1 in all}}
     %0 = sched.all_gather on(gather) (read %x[0 for 4]) "g" unit 0 : f32 group ["data"] sequence 0 reason "r"
   }
