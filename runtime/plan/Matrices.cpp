@@ -2,6 +2,8 @@
 
 #include "runtime/plan/Matrices.h"
 
+#include "runtime/base/Checked.h"
+
 using namespace zerograph;
 
 static StoredMatrix stored(uint64_t rows, uint64_t columns, bool transposed,
@@ -10,6 +12,7 @@ static StoredMatrix stored(uint64_t rows, uint64_t columns, bool transposed,
   matrix.rows = transposed ? columns : rows;
   matrix.columns = transposed ? rows : columns;
   matrix.leading = leading ? leading : matrix.columns;
+  matrix.stride = (Checked(matrix.rows) * matrix.leading).saturated();
   return matrix;
 }
 

@@ -3,7 +3,6 @@
 #ifndef ZEROGRAPH_RUNTIME_PLAN_MATRICES_H
 #define ZEROGRAPH_RUNTIME_PLAN_MATRICES_H
 
-#include "runtime/base/Checked.h"
 #include "runtime/plan/plan.pb.h"
 
 namespace zerograph {
@@ -12,8 +11,7 @@ namespace zerograph {
 struct StoredMatrix {
   uint64_t rows = 0, columns = 0;
   uint64_t leading = 0; ///< elements from one row to the next
-  /// Elements from one matrix of the batch to the next.
-  Checked stride() const { return Checked(rows) * leading; }
+  uint64_t stride = 0;  ///< and from one matrix to the next; at most 2^64 - 1
 };
 
 /// The three of a product, as the steps' accesses have them.

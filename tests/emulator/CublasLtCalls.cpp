@@ -153,10 +153,12 @@ struct CublasLtCalls : CublasLtDescriptors {
       }
       return double(*static_cast<const float *>(value));
     };
-    if (factor(alpha) != 1 || factor(beta) != 0 || c != d || !algo) {
-      return library->refuse("cublasLtMatmul: only D = op(A) op(B) by a given "
-                             "algorithm is emulated");
+    double added = factor(beta);
+    if (factor(alpha) != 1 || (added != 0 && added != 1) || c != d || !algo) {
+      return library->refuse("cublasLtMatmul: only D = op(A) op(B) and D += "
+                             "op(A) op(B) by a given algorithm are emulated");
     }
+    operation.product.adds = added == 1;
     Algorithm algorithm;
     std::memcpy(&algorithm, algo, sizeof(algorithm));
     auto at = [](const void *pointer) {

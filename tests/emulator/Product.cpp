@@ -124,9 +124,12 @@ void multiplyAs(const Product &product, const char *a, const char *b, char *d,
     char *to = d + uint64_t(which) * uint64_t(product.d.stride) * size;
     for (uint64_t i = 0; i < work.m; ++i) {
       for (uint64_t j = 0; j < work.n; ++j) {
-        storeElement(product.d.type,
-                     to + (i + j * uint64_t(product.d.leading)) * size,
-                     double(work.total[i * work.n + j]));
+        char *element = to + (i + j * uint64_t(product.d.leading)) * size;
+        Sum sum = work.total[i * work.n + j];
+        if (product.adds) {
+          sum += Sum(loadElement(product.d.type, element));
+        }
+        storeElement(product.d.type, element, double(sum));
       }
     }
   }

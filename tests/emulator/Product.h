@@ -23,8 +23,8 @@ struct Matrices {
   uint64_t bytes() const;
 };
 
-/// D = op(A) op(B). Sums are of products in ascending order of the inner index,
-/// in the type of the computation.
+/// D = op(A) op(B), or D += of one that adds. Sums are of products in ascending
+/// order of the inner index, in the type of the computation.
 struct Product {
   Matrices a, b, d;
   bool transpose_a = false, transpose_b = false;
@@ -33,6 +33,8 @@ struct Product {
   uint32_t parts = 1;
   /// ... and then added, in their order or in one that is drawn.
   bool ordered = true;
+  /// The sum of all of it is added to D, and then rounded to its type.
+  bool adds = false;
 
   /// Empty, or why the matrices are no product, or its types go not together.
   std::string wrong() const;

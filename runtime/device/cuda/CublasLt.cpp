@@ -20,33 +20,47 @@ namespace {
 /// The library asks for no more.
 constexpr uint64_t kMostAlignment = 256;
 
+/// A call, and where its matrices begin.
+struct Call {
+  const CublasLtProduct *product;
+  CUdeviceptr a, b, c;
+};
+
 class MatmulOperation final : public Operation {
 public:
-  MatmulOperation(const CublasLtProduct &product,
-                  std::vector<CUdeviceptr> addresses, CUdeviceptr workspace)
-      : product(product), addresses(std::move(addresses)),
-        workspace(workspace) {}
+  MatmulOperation(std::vector<Call> calls, CUdeviceptr workspace)
+      : calls(std::move(calls)), workspace(workspace) {}
 
   absl::Status issue(const Issue &issue) override {
-    return product.enqueue(addresses[0], addresses[1], addresses[2], workspace,
-                           static_cast<CUstream>(issue.stream));
+    for (const Call &call : calls) {
+      ZG_RETURN_IF_ERROR(
+          call.product->enqueue(call.a, call.b, call.c, workspace,
+                                static_cast<CUstream>(issue.stream)));
+    }
+    return absl::OkStatus();
   }
   Replay replay() const override { return Replay::Always; }
 
 private:
-  const CublasLtProduct &product;
-  std::vector<CUdeviceptr> addresses;
+  std::vector<Call> calls;
   CUdeviceptr workspace;
 };
 
-/// A power of two that an access begins at a multiple of, on every rank.
-uint64_t alignmentOf(const plan::Access &access, uint64_t slice) {
-  uint64_t all = std::gcd(slice, access.offset());
+/// Returns the greatest power of two that divides all, at most kMostAlignment.
+uint32_t powerOf(uint64_t all) {
+  uint64_t power = all & (~all + 1);
+  return uint32_t(all == 0 ? kMostAlignment : std::min(power, kMostAlignment));
+}
+
+/// Returns a power of two of bytes that what begins `bytes` after an access
+/// begins at a multiple of, on every rank.
+uint32_t alignmentOf(const plan::Access &access, uint64_t slice,
+                     uint64_t bytes) {
+  uint64_t all = std::gcd(slice, access.offset() + bytes);
   for (uint64_t stride : access.strides()) {
     all = std::gcd(all, stride);
   }
-  uint64_t power = all & (~all + 1);
-  return std::min(power, kMostAlignment);
+  return powerOf(all);
 }
 
 } // namespace
@@ -58,16 +72,21 @@ CublasLt::~CublasLt() {
   }
 }
 
-ProductKind CublasLt::kindOf(const plan::Step &step) const {
+ProductKind CublasLt::kindOf(const plan::Step &step,
+                             const ProductPart &part) const {
   ProductKind kind;
-  kind.matmul = step.matmul();
+  kind.matmul = part.matmul;
+  kind.stored = part.stored;
+  kind.adds = part.adds;
   kind.allow_tf32 = allow_tf32 && kind.matmul.element_type() == plan::F32;
-  uint32_t *alignments[] = {&kind.align_a, &kind.align_b, &kind.align_c};
-  for (int i = 0; i < 3; ++i) {
-    const plan::Access &access = step.accesses(i);
-    *alignments[i] =
-        uint32_t(alignmentOf(access, slice_alignments[access.slice()]));
-  }
+  uint64_t element = elementSize(kind.matmul.element_type());
+  auto align = [&](int index, uint64_t bytes) {
+    const plan::Access &access = step.accesses(index);
+    return alignmentOf(access, slice_alignments[access.slice()], bytes);
+  };
+  kind.align_a = align(0, part.a * element);
+  kind.align_b = align(1, part.b * element);
+  kind.align_c = align(2, part.c * elementSize(resultType(kind.matmul)));
   kind.workspace =
       step.accesses_size() > 3 ? usableWorkspace(step.accesses(3).bytes()) : 0;
   return kind;
@@ -83,30 +102,37 @@ CublasLt::bind(const StepBinding &step) const {
                                                    " accesses, expected "
                                                    "3 or 4"));
   }
-  ProductKind kind = kindOf(what);
-  auto found = products.find(kind.text());
-  if (found == products.end()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("its product (", kind.text(),
-                     ") is none of the plan's that was loaded"));
-  }
   ZG_ASSIGN_OR_RETURN(std::vector<CUdeviceptr> addresses,
                       cudaAddresses(step.ranges));
-  const uint32_t kAlignments[] = {kind.align_a, kind.align_b, kind.align_c};
-  for (int i = 0; i < 3; ++i) {
-    if (addresses[i] % kAlignments[i] != 0) {
-      return absl::InternalError(
-          absl::StrCat("access ", i, " begins at address ", addresses[i],
-                       ", the plan promises a multiple of ", kAlignments[i]));
+  std::vector<Call> calls;
+  for (const ProductPart &part : cutProduct(what.matmul())) {
+    ProductKind kind = kindOf(what, part);
+    auto found = products.find(kind.text());
+    if (found == products.end()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("its product (", kind.text(),
+                       ") is none of the plan's that was loaded"));
     }
+    uint64_t element = elementSize(kind.matmul.element_type());
+    Call call = {found->second.product.get(), addresses[0] + part.a * element,
+                 addresses[1] + part.b * element,
+                 addresses[2] + part.c * elementSize(resultType(kind.matmul))};
+    for (auto [address, alignment] : {std::pair(call.a, kind.align_a),
+                                      {call.b, kind.align_b},
+                                      {call.c, kind.align_c}}) {
+      if (address % alignment != 0) {
+        return absl::InternalError(
+            absl::StrCat("a matrix begins at address ", address,
+                         ", the plan promises a multiple of ", alignment));
+      }
+    }
+    calls.push_back(call);
   }
   CUdeviceptr workspace =
       addresses.size() > 3
           ? workspaceBegin(addresses[3], what.accesses(3).bytes())
           : 0;
-  addresses.resize(3);
-  return std::make_unique<MatmulOperation>(*found->second.product,
-                                           std::move(addresses), workspace);
+  return std::make_unique<MatmulOperation>(std::move(calls), workspace);
 }
 
 namespace {
@@ -119,16 +145,15 @@ struct Places {
 
 Places placesOf(const ProductKind &kind) {
   const plan::Matmul &matmul = kind.matmul;
-  StoredMatrices matrices = matricesOf(matmul);
   auto after = [&](uint64_t begin, const StoredMatrix &matrix,
                    plan::ElementType type) {
-    Checked elements = Checked(matmul.batch()) * matrix.stride();
-    return alignWorkspace(begin + elements.saturated() * elementSize(type));
+    return alignWorkspace(begin +
+                          matmul.batch() * matrix.stride * elementSize(type));
   };
   Places at;
-  at.b = after(0, matrices.a, matmul.element_type());
-  at.c = after(at.b, matrices.b, matmul.element_type());
-  at.workspace = after(at.c, matrices.c, resultType(matmul));
+  at.b = after(0, kind.stored.a, matmul.element_type());
+  at.c = after(at.b, kind.stored.b, matmul.element_type());
+  at.workspace = after(at.c, kind.stored.c, resultType(matmul));
   at.end = alignWorkspace(at.workspace + kind.workspace);
   return at;
 }
@@ -184,21 +209,29 @@ CublasLt::open(std::shared_ptr<CudaContext> context, const plan::Plan &plan,
 
 absl::Status CublasLt::addProducts(const std::vector<LibraryStep> &steps) {
   for (const LibraryStep &asking : steps) {
-    ProductKind kind = kindOf(*asking.step);
-    auto [place, added] = products.try_emplace(kind.text());
-    if (!added) {
-      continue;
+    for (const ProductPart &part : cutProduct(asking.step->matmul())) {
+      ZG_RETURN_IF_ERROR(addProduct(asking, part));
     }
-    Entry &entry = place->second;
-    entry.kind = kind;
-    entry.asked_by = asking.name;
-    auto product = CublasLtProduct::create(api, handle, kind);
-    if (!product.ok()) {
-      return annotate(product.status(),
-                      absl::StrCat(entry.asked_by, " (", kind.text(), ")"));
-    }
-    entry.product = std::move(*product);
   }
+  return absl::OkStatus();
+}
+
+absl::Status CublasLt::addProduct(const LibraryStep &asking,
+                                  const ProductPart &part) {
+  ProductKind kind = kindOf(*asking.step, part);
+  auto [place, added] = products.try_emplace(kind.text());
+  if (!added) {
+    return absl::OkStatus();
+  }
+  Entry &entry = place->second;
+  entry.kind = kind;
+  entry.asked_by = asking.name;
+  auto product = CublasLtProduct::create(api, handle, kind);
+  if (!product.ok()) {
+    return annotate(product.status(),
+                    absl::StrCat(entry.asked_by, " (", kind.text(), ")"));
+  }
+  entry.product = std::move(*product);
   return absl::OkStatus();
 }
 

@@ -7,6 +7,7 @@
 #include "runtime/device/cuda/Algorithms.h"
 #include "runtime/device/cuda/CublasLtProduct.h"
 #include "runtime/device/cuda/CudaContext.h"
+#include "runtime/device/cuda/ProductParts.h"
 
 #include <map>
 
@@ -42,8 +43,9 @@ private:
   CublasLt(std::shared_ptr<CudaContext> context, const CublasLtApi &api)
       : context(std::move(context)), api(api) {}
 
-  ProductKind kindOf(const plan::Step &step) const;
+  ProductKind kindOf(const plan::Step &step, const ProductPart &part) const;
   absl::Status addProducts(const std::vector<LibraryStep> &steps);
+  absl::Status addProduct(const LibraryStep &asking, const ProductPart &part);
   absl::Status choose(Algorithms &algorithms);
   absl::Status loadKernels() const;
 

@@ -54,12 +54,17 @@ std::string ProductKind::text() const {
   if (result != type) {
     absl::StrAppend(&text, ", C ", nameOf(result));
   }
-  StoredMatrices matrices = matricesOf(matmul);
   for (auto [name, matrix] :
-       {std::pair("A", matrices.a), {"B", matrices.b}, {"C", matrices.c}}) {
+       {std::pair("A", stored.a), {"B", stored.b}, {"C", stored.c}}) {
     if (matrix.leading != matrix.columns) {
       absl::StrAppend(&text, ", rows of ", name, " ", matrix.leading, " apart");
     }
+    if (matmul.batch() > 1 && matrix.stride != matrix.rows * matrix.leading) {
+      absl::StrAppend(&text, ", matrices ", name, " ", matrix.stride, " apart");
+    }
+  }
+  if (adds) {
+    absl::StrAppend(&text, ", added to C");
   }
   if (type == plan::F32) {
     absl::StrAppend(&text, allow_tf32 ? ", TF32 allowed" : ", without TF32");
@@ -87,7 +92,7 @@ absl::Status CublasLtProduct::makeLayout(Layout &layout, plan::ElementType type,
               matrix.columns, matrix.rows, int64_t(matrix.leading));
   layout.reset(made);
   int32_t count = int32_t(kind.matmul.batch());
-  int64_t stride = int64_t(matrix.stride().saturated());
+  int64_t stride = int64_t(matrix.stride);
   ZG_CUBLASLT(api, cublasLtMatrixLayoutSetAttribute, made,
               CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof(count));
   ZG_CUBLASLT(api, cublasLtMatrixLayoutSetAttribute, made,
@@ -109,10 +114,9 @@ absl::Status CublasLtProduct::describe() {
               CUBLASLT_MATMUL_DESC_TRANSA, &left_op, sizeof(left_op));
   ZG_CUBLASLT(api, cublasLtMatmulDescSetAttribute, made,
               CUBLASLT_MATMUL_DESC_TRANSB, &right_op, sizeof(right_op));
-  StoredMatrices matrices = matricesOf(matmul);
-  ZG_RETURN_IF_ERROR(makeLayout(left, type, matrices.b));
-  ZG_RETURN_IF_ERROR(makeLayout(right, type, matrices.a));
-  return makeLayout(result, resultType(matmul), matrices.c);
+  ZG_RETURN_IF_ERROR(makeLayout(left, type, kind.stored.b));
+  ZG_RETURN_IF_ERROR(makeLayout(right, type, kind.stored.a));
+  return makeLayout(result, resultType(matmul), kind.stored.c);
 }
 
 auto CublasLtProduct::makePreference() const
@@ -202,7 +206,8 @@ absl::Status CublasLtProduct::enqueue(CUdeviceptr a, CUdeviceptr b,
   const double one_f64 = 1, zero_f64 = 0;
   bool wide = kind.matmul.element_type() == plan::F64;
   const void *alpha = wide ? static_cast<const void *>(&one_f64) : &one;
-  const void *beta = wide ? static_cast<const void *>(&zero_f64) : &zero;
+  const void *none = wide ? static_cast<const void *>(&zero_f64) : &zero;
+  const void *beta = kind.adds ? alpha : none;
   auto at = [](CUdeviceptr address) {
     return reinterpret_cast<void *>(address);
   };

@@ -16,6 +16,8 @@ namespace zerograph {
 /// same products.
 struct ProductKind {
   plan::Matmul matmul;
+  StoredMatrices stored;
+  bool adds = false;       ///< to what C has
   bool allow_tf32 = false; ///< for products of f32
   /// Bytes of which A, B and C begin at multiples.
   uint32_t align_a = 0, align_b = 0, align_c = 0;
@@ -45,8 +47,9 @@ public:
   /// Returns the algorithm of `choose` or `take`.
   const cublasLtMatmulAlgo_t &algorithm() const { return chosen; }
 
-  /// C = op(A) op(B), row-major, on a stream. `workspace` has the
-  /// kind's bytes and alignment; null where these are 0. Thread-safe.
+  /// C = op(A) op(B), or C += of a kind that adds, row-major, on a stream.
+  /// `workspace` has the kind's bytes and alignment; null where these are 0.
+  /// Thread-safe.
   absl::Status enqueue(CUdeviceptr a, CUdeviceptr b, CUdeviceptr c,
                        CUdeviceptr workspace, CUstream stream) const;
 

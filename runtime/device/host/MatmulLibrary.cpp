@@ -147,9 +147,9 @@ PartShape shapeOf(const plan::Matmul &matmul, const MatmulPart &part,
   shape.transpose_b = matmul.transpose_b();
   StoredMatrices matrices = matricesOf(matmul);
   if (shape.batch > 1) { // else they say nothing
-    shape.a_stride = matrices.a.stride().saturated();
-    shape.b_stride = matrices.b.stride().saturated();
-    shape.c_stride = matrices.c.stride().saturated();
+    shape.a_stride = matrices.a.stride;
+    shape.b_stride = matrices.b.stride;
+    shape.c_stride = matrices.c.stride;
   }
   shape.lda = matrices.a.leading;
   shape.ldb = matrices.b.leading;
@@ -220,8 +220,7 @@ void bindPart(BoundPart &bound, const plan::Matmul &matmul,
   uint64_t bytes = matmul.element_type() == plan::F32 ? 4 : 2;
   uint64_t sum_bytes = resultType(matmul) == plan::F32 ? 4 : 2;
   auto place = [&](const StoredMatrix &matrix, uint64_t row, uint64_t column) {
-    return part.batch_begin * matrix.stride().saturated() +
-           row * matrix.leading + column;
+    return part.batch_begin * matrix.stride + row * matrix.leading + column;
   };
   StoredMatrices matrices = matricesOf(matmul);
   a += bytes * (matmul.transpose_a() ? place(matrices.a, 0, part.m_begin)

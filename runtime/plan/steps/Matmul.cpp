@@ -21,7 +21,7 @@ absl::Status needMatrices(const plan::Step &step, int index,
     return steps::invalid("the rows of ", name, " have ", matrix.columns,
                           " elements and begin ", matrix.leading, " apart");
   }
-  Checked elements = Checked(step.matmul().batch()) * matrix.stride();
+  Checked elements = Checked(step.matmul().batch()) * matrix.stride;
   if (!(elements * element).is(step.accesses(index).bytes())) {
     return steps::invalid("the matrices ", name, ", ", step.matmul().batch(),
                           " of ", matrix.rows, " x ", matrix.leading,

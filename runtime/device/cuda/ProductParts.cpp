@@ -1,0 +1,99 @@
+//===- ProductParts.cpp - a product as calls of cuBLASLt ------------------===//
+
+#include "runtime/device/cuda/ProductParts.h"
+
+#include "runtime/plan/Describe.h"
+
+using namespace zerograph;
+
+namespace {
+
+/// Bytes at a multiple of which rows should begin and end.
+constexpr uint64_t kAligned = 16;
+/// A dimension is cut from so many times what may be left over on.
+constexpr uint64_t kLeastShare = 16;
+
+/// A dimension of a product: how to read and set its size, and how many
+/// elements one of its places is in A, B and C.
+struct Dimension {
+  uint64_t (plan::Matmul::*size)() const;
+  void (plan::Matmul::*set)(uint64_t);
+  uint64_t in_a, in_b, in_c;
+
+  /// A matrix in which its places follow each other has them in rows.
+  bool isInRows() const { return in_a == 1 || in_b == 1 || in_c == 1; }
+};
+
+bool isAligned(uint64_t elements, plan::ElementType type) {
+  return elements * elementSize(type) % kAligned == 0;
+}
+
+bool beginsAligned(const plan::Matmul &matmul, const StoredMatrices &stored) {
+  plan::ElementType type = matmul.element_type();
+  return isAligned(stored.a.leading, type) &&
+         isAligned(stored.b.leading, type) &&
+         isAligned(stored.c.leading, resultType(matmul));
+}
+
+/// Cuts `part` in two where the dimension ends unaligned.
+void cut(ProductPart part, const Dimension &dimension,
+         std::vector<ProductPart> &parts) {
+  uint64_t size = (part.matmul.*dimension.size)();
+  uint64_t multiple = kAligned / elementSize(part.matmul.element_type());
+  uint64_t left = size % multiple;
+  if (left == 0 || size < kLeastShare * multiple || !dimension.isInRows()) {
+    parts.push_back(part);
+    return;
+  }
+  ProductPart rest = part;
+  (part.matmul.*dimension.set)(size - left);
+  (rest.matmul.*dimension.set)(left);
+  rest.a += (size - left) * dimension.in_a;
+  rest.b += (size - left) * dimension.in_b;
+  rest.c += (size - left) * dimension.in_c;
+  bool terms = dimension.in_c == 0;
+  part.adds |= terms;
+  parts.push_back(terms ? rest : part);
+  parts.push_back(terms ? part : rest);
+}
+
+} // namespace
+
+std::vector<ProductPart> zerograph::cutProduct(const plan::Matmul &matmul,
+                                               double worth) {
+  StoredMatrices stored = matricesOf(matmul);
+  ProductPart whole;
+  whole.matmul = matmul;
+  double multiplications = double(matmul.batch()) * double(matmul.m()) *
+                           double(matmul.n()) * double(matmul.k());
+  whole.stored = stored;
+  if (multiplications < worth || !beginsAligned(matmul, stored)) {
+    return {whole};
+  }
+  // The parts lie as the whole does, also where their rows are shorter.
+  whole.matmul.set_lda(stored.a.leading);
+  whole.matmul.set_ldb(stored.b.leading);
+  whole.matmul.set_ldc(stored.c.leading);
+  bool ta = matmul.transpose_a(), tb = matmul.transpose_b();
+  const Dimension kDimensions[] = {
+      {&plan::Matmul::m, &plan::Matmul::set_m, ta ? 1 : stored.a.leading, 0,
+       stored.c.leading},
+      {&plan::Matmul::n, &plan::Matmul::set_n, 0, tb ? stored.b.leading : 1, 1},
+      {&plan::Matmul::k, &plan::Matmul::set_k, ta ? stored.a.leading : 1,
+       tb ? 1 : stored.b.leading, 0}};
+  std::vector<ProductPart> parts = {whole};
+  for (const Dimension &dimension : kDimensions) {
+    std::vector<ProductPart> finer;
+    for (const ProductPart &part : parts) {
+      cut(part, dimension, finer);
+    }
+    parts = std::move(finer);
+  }
+  for (ProductPart &part : parts) {
+    part.stored = matricesOf(part.matmul);
+    part.stored.a.stride = stored.a.stride;
+    part.stored.b.stride = stored.b.stride;
+    part.stored.c.stride = stored.c.stride;
+  }
+  return parts;
+}
