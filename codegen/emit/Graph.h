@@ -105,6 +105,7 @@ public:
   const Domain &getDomain() const { return domain; }
   /// Operands come before their users.
   std::deque<Node> &getNodes() { return nodes; }
+  const std::deque<Node> &getNodes() const { return nodes; }
   /// No place that a leaf addresses, no number that an iota counts, and nothing
   /// on the way there is further from zero.
   int64_t reach() const;

@@ -122,7 +122,8 @@ int64_t widthOf(RowSweeps &sweeps) {
   return vectorWidth(*sweeps.graph, stored, apart);
 }
 
-/// Every element, `width` at a time, then those left over at the ends of rows.
+/// Emits every element, `width` at a time, then those left over at the ends of
+/// rows.
 CudaLaunch emitElements(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
                         RowSweeps &sweeps, StringRef name) {
   const Domain &domain = sweeps.domain;
@@ -172,11 +173,23 @@ int64_t warpsOfRow(const RowSweeps &sweeps) {
   return bytes <= kSharedBytes ? std::min(segments, kMostWarps) : 1;
 }
 
+/// Returns whether a thread has registers for its part of a row, and the code
+/// of all its columns stays short.
+bool keepsRow(const RowSweeps &sweeps, int64_t width) {
+  constexpr int64_t kMostKept = 96, kMostNodes = 2000;
+  auto turns = int64_t(llvm::divideCeil(sweeps.domain.cols, kWarp * width));
+  return sweeps.sweeps.size() > 1 && sweeps.domain.cols <= nn::kRowSegment &&
+         sweeps.sharedValues() * turns * width <= kMostKept &&
+         int64_t(sweeps.graph->getNodes().size()) * turns <= kMostNodes;
+}
+
 CudaLaunch emitByWarps(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
                        RowSweeps &sweeps, int64_t width, StringRef name) {
   CudaBody body(b, kernel, *sweeps.graph, name, {.width = width});
   body.forWarp(sweeps.domain.rows, [&](Value row, Value lane) {
-    WarpRowLoops(body, sweeps, {kWarp, lane, 1, {}}).emitRow(row);
+    RowThreads threads{kWarp, lane, 1, {}};
+    threads.keepsRow = keepsRow(sweeps, width);
+    WarpRowLoops(body, sweeps, threads).emitRow(row);
   });
   body.finish();
   return launchOverWarps(name, sweeps.domain.rows);

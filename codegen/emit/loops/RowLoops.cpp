@@ -43,10 +43,10 @@ Value RowLoops::combine(Node *reduction, Value x, Value y) {
 }
 
 /// `number`: of the chunk among those that hold every chain.
-void RowLoops::emitChunk(const Sweep &sweep, Value col, Value mask,
+void RowLoops::emitChunk(const Sweep &sweep, Chunk &chunk,
                          SmallVectorImpl<Value> &partial, int64_t number) {
   Lanes &l = body.lanes;
-  Chunk chunk(col, mask);
+  Value mask = chunk.mask;
   for (auto [i, node] : llvm::enumerate(sweep.reductions)) {
     auto kind = cast<nn::ReduceOp>(node->op).getKind();
     Value value = l.splat(body.vector(node->operands[0], chunk));
@@ -105,6 +105,20 @@ void RowLoops::prepare(const Sweep &sweep) {
   }
 }
 
+/// All columns of the row, of each the same chunk in every sweep.
+void RowLoops::emitKeptColumns(const Sweep &sweep,
+                               SmallVectorImpl<Value> &partial) {
+  Lanes &l = body.lanes;
+  for (int64_t col = 0; col < sweeps.domain.cols; col += width) {
+    auto place = kept.find(col);
+    if (place == kept.end()) {
+      Chunk chunk(ownColumn(l.index(col)), ownMask(sweeps.domain.cols - col));
+      place = kept.try_emplace(col, std::move(chunk)).first;
+    }
+    emitChunk(sweep, place->second, partial, col / width % chunks);
+  }
+}
+
 /// Columns [lo, hi), whole turns of the unrolled loop.
 void RowLoops::emitColumns(const Sweep &sweep, Value lo, Value hi,
                            SmallVectorImpl<Value> &partial) {
@@ -114,8 +128,8 @@ void RowLoops::emitColumns(const Sweep &sweep, Value lo, Value hi,
       lo, hi, together * width, partial, [&](Value first, ValueRange carried) {
         SmallVector<Value> inner(carried);
         for (int64_t u = 0; u < together; ++u) {
-          Value col = ownColumn(l.add(first, l.index(u * width)));
-          emitChunk(sweep, col, {}, inner, u);
+          Chunk chunk(ownColumn(l.add(first, l.index(u * width))), {});
+          emitChunk(sweep, chunk, inner, u);
         }
         return inner;
       });
@@ -175,9 +189,9 @@ void RowLoops::emitOwnSegments(const Sweep &sweep) {
               int64_t number = 0;
               for (int64_t col = whole; col < cols; col += width) {
                 Value mask = ownMask(cols - col);
-                emitChunk(sweep, ownColumn(l.index(col)),
-                          mask ? l.logicalAnd(mask, isLast) : isLast, partial,
-                          number++);
+                Chunk chunk(ownColumn(l.index(col)),
+                            mask ? l.logicalAnd(mask, isLast) : isLast);
+                emitChunk(sweep, chunk, partial, number++);
               }
               keepSegment(sweep, segment, totals(sweep, partial));
               return SmallVector<Value>();
@@ -220,7 +234,10 @@ void RowLoops::emitWholeSweep(const Sweep &sweep) {
               neutrals(sweep, /*vectors=*/false)};
   int64_t cols = sweeps.domain.cols, col = wholeTurns(sweep);
   bool segments = !sweep.reductions.empty() && cols > nn::kRowSegment;
-  if (segments) {
+  if (threads.keepsRow) {
+    emitKeptColumns(sweep, state.partial);
+    col = cols;
+  } else if (segments) {
     emitSegments(sweep, col, state);
     if (col % nn::kRowSegment == 0 && col < cols) {
       foldSegment(sweep, state);
@@ -229,8 +246,8 @@ void RowLoops::emitWholeSweep(const Sweep &sweep) {
     emitColumns(sweep, l.index(0), l.index(col), state.partial);
   }
   for (int64_t u = 0; col < cols; col += width, ++u) {
-    emitChunk(sweep, ownColumn(l.index(col)), ownMask(cols - col),
-              state.partial, u);
+    Chunk chunk(ownColumn(l.index(col)), ownMask(cols - col));
+    emitChunk(sweep, chunk, state.partial, u);
   }
   body.endSweep();
   if (segments) {
@@ -245,6 +262,7 @@ void RowLoops::emitWholeSweep(const Sweep &sweep) {
 
 void RowLoops::emitRow(Value entered) {
   row = entered;
+  kept.clear();
   body.enterRow(row);
   for (const Sweep &sweep : sweeps.sweeps) {
     emitSweep(sweep);

@@ -14,6 +14,8 @@
 
 #include "codegen/emit/loops/ElementLoops.h"
 
+#include <map>
+
 namespace mlir::zg::emit {
 
 /// The threads that compute a row together. Each has as many neighbouring
@@ -28,6 +30,9 @@ struct RowThreads {
   int64_t groups = 1;
   /// The number of this one; null: the only one.
   Value group;
+  /// Values that a sweep computes stay in registers for the sweeps after it,
+  /// and the columns are no loop. Only rows of one segment can be kept.
+  bool keepsRow = false;
 };
 
 class RowLoops {
@@ -85,8 +90,9 @@ private:
   int64_t wholeTurns(const Sweep &sweep);
   void emitColumns(const Sweep &sweep, Value lo, Value hi,
                    SmallVectorImpl<Value> &partial);
-  void emitChunk(const Sweep &sweep, Value col, Value mask,
+  void emitChunk(const Sweep &sweep, Chunk &chunk,
                  SmallVectorImpl<Value> &partial, int64_t number);
+  void emitKeptColumns(const Sweep &sweep, SmallVectorImpl<Value> &partial);
   void foldSegment(const Sweep &sweep, State &state);
   SmallVector<Value> totals(const Sweep &sweep, ArrayRef<Value> partial);
   SmallVector<Value> neutrals(const Sweep &sweep, bool vectors);
@@ -99,8 +105,9 @@ private:
   RowThreads threads;
   /// Columns of a chunk of all threads, and chunks that hold every chain.
   int64_t width, chunks;
-  /// The current one.
+  /// The row that `emitRow` emits, and its columns' values where they are kept.
   Value row;
+  std::map<int64_t, Chunk> kept;
 };
 
 } // namespace mlir::zg::emit

@@ -89,6 +89,12 @@ LogicalResult RowSweeps::addResults(nn::KernelOp kernel,
     auto type =
         cast<RankedTensorType>(kernel.getResult(result.number).getType());
     result.stride = isDense(type) ? domain.cols : nn::rowStrideOf(type);
+    if (!isDense(type) && type.getShape().back() != domain.cols) {
+      return kernel.emitError("'")
+             << nn::nameOf(kernel.getLoc()) << "': result " << result.number
+             << " has rows of " << type.getShape().back()
+             << " elements that lie apart; the kernel's have " << domain.cols;
+    }
   }
   return graph->resolve();
 }
@@ -117,6 +123,34 @@ void RowSweeps::findSweeps(ArrayRef<RowResult> full) {
 int64_t RowSweeps::unrolled(const Sweep &sweep, int64_t chunks) {
   bool isLong = sweep.reductions.empty() && graph->getNodes().size() > 40;
   return isLong ? std::max<int64_t>(chunks / 2, 1) : chunks;
+}
+
+int64_t RowSweeps::sharedValues() const {
+  llvm::DenseSet<Node *> computed, shared;
+  for (const Sweep &sweep : sweeps) {
+    SmallVector<Node *> stack, found;
+    for (Node *reduction : sweep.reductions) {
+      stack.push_back(reduction->operands[0]);
+    }
+    for (const RowResult &result : sweep.stores) {
+      stack.push_back(result.node);
+    }
+    llvm::DenseSet<Node *> visited;
+    while (!stack.empty()) {
+      Node *node = stack.pop_back_val();
+      if (node->level != Level::Column || !visited.insert(node).second) {
+        continue;
+      }
+      if (computed.contains(node)) {
+        shared.insert(node);
+        continue;
+      }
+      found.push_back(node);
+      llvm::append_range(stack, node->operands);
+    }
+    computed.insert(found.begin(), found.end());
+  }
+  return int64_t(shared.size());
 }
 
 LogicalResult RowSweeps::find(nn::KernelOp kernel) {

@@ -19,7 +19,7 @@ namespace mlir::zg::emit {
 struct RowResult {
   unsigned number;
   Node *node;
-  /// Elements from one row of the domain to the next, as the result lies.
+  /// The result's rows begin so many elements apart.
   int64_t stride = 1;
 };
 
@@ -49,6 +49,9 @@ struct RowSweeps {
   /// should: long bodies are not unrolled as far, as it would only cost compile
   /// time.
   int64_t unrolled(const Sweep &sweep, int64_t chunks);
+
+  /// Returns how many values of a column a sweep computes and a later one uses.
+  int64_t sharedValues() const;
 
 private:
   LogicalResult findDomain(nn::KernelOp kernel);
