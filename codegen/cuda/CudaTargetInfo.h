@@ -5,6 +5,7 @@
 
 #include "codegen/cuda/CudaTarget.h"
 #include "passes/analysis/TargetInfo.h"
+#include "runtime/device/cuda/LibraryWorkspace.h"
 
 namespace mlir::zg {
 
@@ -18,9 +19,9 @@ public:
 
   bool keeps(nn::Composite, RankedTensorType) const override { return false; }
   bool hasMatmul(Type elementType) const override;
-  /// One of the widest accesses of a tensor core's operands: with rows at other
-  /// multiples cuBLASLt took three times as long on an H100.
-  int64_t rowAlignment() const override { return 16; }
+  int64_t rowAlignment() const override {
+    return int64_t(zerograph::kRowAlignment);
+  }
   bool hasConvolution(Type elementType) const override;
   llvm::FailureOr<int64_t>
   matmulScratchBytes(const MatmulShape &shape,

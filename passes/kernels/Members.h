@@ -33,12 +33,12 @@ bool isOutside(Operation *op);
 /// program returns, or writes to a file, are filled in there.
 bool isFilled(OpOperand &use);
 
-/// What a kernel of rows goes over.
+/// The space that a kernel of rows goes over.
 struct RowSpace {
   int64_t elements = 0, columns = 0;
 };
-/// Returns the space of what it reduces or of its largest result, if it has one
-/// that is larger.
+/// Returns the space of what a kernel of rows reduces, or of its largest result
+/// where that is larger.
 RowSpace rowSpaceOf(nn::KernelOp kernel);
 
 /// The origin of a value: `chain` leads from `root`, which is no plain view, to

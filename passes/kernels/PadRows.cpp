@@ -18,10 +18,10 @@ using namespace mlir::zg::kernels;
 
 namespace {
 
-/// Bytes of a line of a cache: rows begin at one where that costs little.
+/// Rows begin at a line of a cache, of so many bytes, where that costs little.
 constexpr int64_t kLine = 128;
-/// The most that padding may add to a row is a part of it, one in so many.
-constexpr int64_t kLeastShare = 10;
+/// Padding adds at most one byte to so many of a row.
+constexpr int64_t kRowPerPadding = 10;
 
 int64_t columnsOf(Value value) {
   return shapeOf(value).empty() ? 1 : shapeOf(value).back();
@@ -36,7 +36,7 @@ int64_t paddedRow(int64_t columns, int64_t elementBytes, int64_t alignment) {
   }
   for (int64_t multiple : {std::max(kLine, alignment), alignment}) {
     int64_t padded = llvm::alignTo(bytes, multiple);
-    if ((padded - bytes) * kLeastShare <= bytes) {
+    if ((padded - bytes) * kRowPerPadding <= bytes) {
       return padded / elementBytes;
     }
   }

@@ -22,7 +22,7 @@ std::unique_ptr<Pass> createWidenHalf(const TargetInfo &target = plainTarget());
 std::unique_ptr<Pass>
 createWidenProducts(const TargetInfo &target = plainTarget());
 
-/// `nn-pad-rows`: at which addresses its rows should begin.
+/// `nn-pad-rows`: where rows of a product's matrices should begin.
 std::unique_ptr<Pass> createPadRows(const TargetInfo &target = plainTarget());
 
 #define GEN_PASS_REGISTRATION

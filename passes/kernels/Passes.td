@@ -244,15 +244,16 @@ def PadRows : Pass<"nn-pad-rows", "::mlir::zg::nn::ProgramOp"> {
   let summary = "Lets the rows that a library multiplies begin aligned.";
   let description = [{
     A library's fast products need rows that begin at aligned addresses
-    (`TargetInfo::rowAlignment`): logits of 50,257 classes take one of NVIDIA's
-    GPUs three times as long as those of 50,304. So rows of what the library
+    (`TargetInfo::rowAlignment`); those of 50,257 logits begin anywhere. So rows
+    of what the library
     multiplies or makes get an `nn.row_stride` where they are not aligned. They
     then begin at a line of 128 bytes, or just aligned, if that adds no more
     than a tenth; else they stay as they are.
 
     Only what kernels and products make and read is padded: activations and
     their gradients, no parameters nor their gradients, which collectives and
-    files read.
+    files read. What is recomputed or offloaded is decided before, by dense
+    sizes; memory is planned and limited after, with the padding.
 
     bitwise: every sum has the same terms in the same order. A library may
     choose another algorithm, the same one at every stage and number of ranks.

@@ -3,6 +3,7 @@
 #include "runtime/exec/NonfiniteSearch.h"
 
 #include "runtime/plan/Describe.h"
+#include "runtime/plan/Matrices.h"
 #include "runtime/plan/SliceTypes.h"
 #include "runtime/plan/steps/Step.h"
 
@@ -31,20 +32,39 @@ bool covers(const DeviceRange &outer, const DeviceRange &inner) {
          inner.offset + inner.bytes <= outer.offset + outer.bytes;
 }
 
+/// Looks at elements from `offset` bytes on of what has these rows, and at
+/// nothing that lies between rows.
+std::optional<NotFinite> findInRows(const NonfiniteRows &rows,
+                                    plan::ElementType type, uint64_t offset,
+                                    const std::byte *data, uint64_t bytes,
+                                    bool infinite_allowed) {
+  uint64_t element = elementSize(type);
+  uint64_t first = offset / element, end = first + bytes / element;
+  for (uint64_t at = first; at < end;) {
+    uint64_t row = at / rows.leading, column = at % rows.leading;
+    uint64_t count = std::min(rows.leading - column, end - at);
+    uint64_t meant =
+        column < rows.columns ? std::min(rows.columns - column, count) : 0;
+    auto found = findNotFinite(type, data + (at - first) * element, meant,
+                               infinite_allowed);
+    if (found) {
+      found->index += row * rows.columns + column;
+      return found;
+    }
+    at += count;
+  }
+  return std::nullopt;
+}
+
 /// Returns the first NaN or, where there is none, the first infinity.
 absl::StatusOr<std::optional<NotFinite>>
 findWorst(const DeviceRange &range, plan::ElementType type,
-          bool infinite_allowed = false) {
-  uint64_t element = elementSize(type);
+          bool infinite_allowed = false, const NonfiniteRows &rows = {}) {
   std::optional<NotFinite> nan, infinite;
   ZG_RETURN_IF_ERROR(readBlocks(
       range, [&](uint64_t offset, const std::byte *data, uint64_t bytes) {
         auto find = [&](bool allowed) {
-          auto found = findNotFinite(type, data, bytes / element, allowed);
-          if (found) {
-            found->index += offset / element;
-          }
-          return found;
+          return findInRows(rows, type, offset, data, bytes, allowed);
         };
         nan = nan ? nan : find(/*allowed=*/true);
         infinite = infinite ? infinite : find(infinite_allowed);
@@ -55,13 +75,26 @@ findWorst(const DeviceRange &range, plan::ElementType type,
 
 } // namespace
 
+uint64_t NonfiniteSearch::Region::elements() const {
+  uint64_t all = bytes.bytes / elementSize(type);
+  return all / rows.leading * rows.columns + all % rows.leading;
+}
+
 bool NonfiniteSearch::Region::isNan() const {
   return found && std::strcmp(found->name, "NaN") == 0;
 }
 
 NonfiniteSearch::NonfiniteSearch(const plan::Plan &plan,
                                  const RankMemory &memory)
-    : plan(plan), memory(memory), parts(plan), types(sliceTypes(plan)) {
+    : plan(plan), memory(memory), parts(plan), types(sliceTypes(plan)),
+      rows(size_t(plan.slices_size())) {
+  for (const plan::Program &program : plan.programs()) {
+    for (const plan::Step &step : program.steps()) {
+      if (step.has_matmul()) {
+        addRows(step);
+      }
+    }
+  }
   for (const plan::Program &program : plan.programs()) {
     std::vector<Step> &steps = programs.emplace_back();
     for (const plan::Step &step : program.steps()) {
@@ -69,6 +102,17 @@ NonfiniteSearch::NonfiniteSearch(const plan::Plan &plan,
       for (int i = 0; i < step.accesses_size(); ++i) {
         addRegions(step, i, regions);
       }
+    }
+  }
+}
+
+/// Adds how the matrices of a product lie: what has rows that lie apart is one.
+void NonfiniteSearch::addRows(const plan::Step &step) {
+  StoredMatrices matrices = matricesOf(step.matmul());
+  const StoredMatrix *stored[] = {&matrices.a, &matrices.b, &matrices.c};
+  for (int i = 0; i < 3; ++i) {
+    if (stored[i]->leading != stored[i]->columns) {
+      rows[step.accesses(i).slice()] = {stored[i]->columns, stored[i]->leading};
     }
   }
 }
@@ -87,6 +131,7 @@ void NonfiniteSearch::addRegions(const plan::Step &step, int access,
   whole.access = access;
   whole.bytes = memory.access(plan, touched);
   whole.type = type;
+  whole.rows = rows[touched.slice()];
   std::optional<UnitPart> part = parts.of(touched);
   if (!part || part->elements == 0) {
     to.push_back(whole);
@@ -120,7 +165,9 @@ void NonfiniteSearch::begin(unsigned program) {
 
 absl::Status NonfiniteSearch::look(unsigned program, uint32_t step) {
   for (Region &region : programs[program][step]) {
-    ZG_ASSIGN_OR_RETURN(region.found, findWorst(region.bytes, region.type));
+    ZG_ASSIGN_OR_RETURN(region.found,
+                        findWorst(region.bytes, region.type,
+                                  /*infinite_allowed=*/false, region.rows));
   }
   return absl::OkStatus();
 }
@@ -310,9 +357,8 @@ std::string NonfiniteSearch::nameOf(unsigned program, Place place) const {
 std::string NonfiniteSearch::describe(unsigned program, Place origin,
                                       Place end) const {
   const Region &region = *origin.region;
-  uint64_t elements = region.parameter
-                          ? region.parameter->elements()
-                          : region.bytes.bytes / elementSize(region.type);
+  uint64_t elements =
+      region.parameter ? region.parameter->elements() : region.elements();
   std::string text = absl::StrCat(
       describeStep(plan, program, origin.step), ": element ",
       region.first + region.found->index, " of the ", elements, " of ",

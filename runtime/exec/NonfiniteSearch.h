@@ -28,6 +28,12 @@ struct NonfiniteOrigin {
   std::string text;  // which tensor, where, and what to do
 };
 
+/// The elements of each row that have a meaning, and those from one row to the
+/// next. By default all that follows is one row.
+struct NonfiniteRows {
+  uint64_t columns = ~uint64_t(0), leading = ~uint64_t(0);
+};
+
 /// Searches the steps of one rank. Where the plan skips steps whose gradients
 /// are not finite, as all in float16, gradients may be so and do not count as
 /// lasting.
@@ -53,10 +59,13 @@ private:
     const plan::Parameter *parameter = nullptr; // of which they are a part
     uint64_t first = 0;                         // element of it
     Role role = Role::Param;
+    NonfiniteRows rows;
     /// The worst element in this run: NaN, if there is any, else the first
     /// infinity.
     std::optional<NotFinite> found;
 
+    /// Counts those that have a meaning.
+    uint64_t elements() const;
     bool isNan() const;
   };
   using Step = std::vector<Region>;
@@ -65,6 +74,7 @@ private:
     const Region *region;
   };
 
+  void addRows(const plan::Step &step);
   void addRegions(const plan::Step &step, int access, Step &to) const;
   std::optional<Place> lasting(unsigned program) const;
   /// Returns regions of earlier steps that `place`'s step has read, not finite.
@@ -79,6 +89,7 @@ private:
   const RankMemory memory;
   UnitParts parts;
   std::vector<plan::ElementType> types;    // by slice
+  std::vector<NonfiniteRows> rows;         // by slice
   std::vector<std::vector<Step>> programs; // program -> step -> regions
 };
 

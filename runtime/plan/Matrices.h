@@ -7,14 +7,14 @@
 
 namespace zerograph {
 
-/// A matrix of a product, row-major.
+/// Says how a matrix of a product lies: row-major.
 struct StoredMatrix {
   uint64_t rows = 0, columns = 0;
   uint64_t leading = 0; ///< elements from one row to the next
   uint64_t stride = 0;  ///< and from one matrix to the next; at most 2^64 - 1
 };
 
-/// The three of a product, as the steps' accesses have them.
+/// The matrices that accesses 0, 1 and 2 of a product's step have.
 struct StoredMatrices {
   StoredMatrix a, b, c;
 };

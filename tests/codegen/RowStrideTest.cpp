@@ -46,7 +46,7 @@ std::string withRows(std::string text, const std::string &apart) {
   return text;
 }
 
-/// As `kernel`; what is yielded is dense.
+/// Returns the text of `kernel`, which yields what is dense.
 std::string apartKernel(const std::string &a, const std::string &b,
                         const std::string &lines, const std::string &result,
                         const std::string &form = "rows") {
@@ -93,8 +93,20 @@ TEST(RowStride, ElementsAndThoseLeftOver) {
   expectSameBits(elementwise("f32"), "251");
 }
 
-TEST(RowStride, RowsThatAreReduced) {
-  std::string t = "tensor<6x250xf32", row = "tensor<6x1xf32>";
+// Twice as many of them are stored at once as are read.
+TEST(RowStride, Halves) {
+  std::string t = "tensor<6x250x", half = t + "bf16", wide = t + "f32";
+  expectSameBits(apartKernel(wide + "|>", wide + ">",
+                             "%s = nn.binary add %a, %b : " + wide +
+                                 ">\n%r = nn.convert %s : " + wide + "> -> " +
+                                 half + ">\n",
+                             half + "|>"),
+                 "256");
+}
+
+/// A reduction, and what is computed with it, of rows of so many columns.
+void expectSameReduced(const std::string &columns, const std::string &stride) {
+  std::string t = "tensor<6x" + columns + "xf32", row = "tensor<6x1xf32>";
   expectSameBits(apartKernel(t + "|>", row,
                              "%m = nn.reduce max %a [1] : " + t + "> -> " +
                                  row + "\n%s = nn.binary sub %m, %b : " + row +
@@ -102,7 +114,13 @@ TEST(RowStride, RowsThatAreReduced) {
                                  t + ">\n%r = nn.binary sub %a, %w : " + t +
                                  ">\n",
                              t + "|>"),
-                 "256");
+                 stride);
+}
+
+// A warp reduces the short ones, several warps those of several segments.
+TEST(RowStride, RowsThatAreReduced) {
+  expectSameReduced("250", "256");
+  expectSameReduced("9001", "9024");
 }
 
 TEST(RowStride, ColumnsOfThem) {

@@ -4,6 +4,7 @@
 #include "runtime/device/cuda/CudaBuffer.h"
 #include "runtime/device/cuda/LibraryWorkspace.h"
 #include "tests/emulator/CublasLt.h"
+#include "tests/support/CutProduct.h"
 #include "tests/support/Folder.h"
 #include "tests/support/Says.h"
 
@@ -395,6 +396,21 @@ TEST_F(CublasLtTest, AnEnvironmentThatChangesProductsIsRefused) {
   expectSays(status, "the environment has CUBLAS_EMULATE_SINGLE_PRECISION=1, "
                      "NVIDIA_TF32_OVERRIDE=1");
   EXPECT_TRUE(runOn(product, memory).ok());
+}
+
+TEST_F(CublasLtTest, PartsOfACutProductAreTheWhole) {
+  for (plan::ElementType type : {plan::F32, plan::BF16}) {
+    for (int transposes = 0; transposes < 4; ++transposes) {
+      emulator::Gpu gpu(1);
+      emulator::CublasLt library(gpu);
+      auto error = zerograph::testing::errorOfParts(
+          zerograph::testing::oddProduct(type, transposes & 1, transposes & 2));
+      ASSERT_TRUE(error.ok()) << error.status();
+      EXPECT_LT(*error, type == plan::F32 ? 1e-6 : 0.005) << transposes;
+      EXPECT_GE(library.products(), 2u);
+      EXPECT_EQ(gpu.complaint(), "");
+    }
+  }
 }
 
 } // namespace

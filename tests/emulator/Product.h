@@ -23,8 +23,8 @@ struct Matrices {
   uint64_t bytes() const;
 };
 
-/// D = op(A) op(B), or D += of one that adds. Sums are of products in ascending
-/// order of the inner index, in the type of the computation.
+/// Computes D = op(A) op(B), or D += op(A) op(B). Sums are of products in
+/// ascending order of the inner index, in the type of the computation.
 struct Product {
   Matrices a, b, d;
   bool transpose_a = false, transpose_b = false;

@@ -45,6 +45,24 @@ class Nonfinite(Case):
                   if line.startswith("zerograph")]
         return line
 
+    def test_rows_that_lie_apart(self):
+        """A GPU's library multiplies rows of 250 that begin 256 apart."""
+        self.put("m.onnx", model(
+            [node("product", "MatMul", ["x", "v"], ["y"]),
+             node("mean", "ReduceMean", ["y"], ["loss"], {"keepdims": 0})],
+            [tensor("v", [4, 250], [8.0] * 1000)],
+            [value_info("x", ("n", 4))], [value_info("loss", [])]))
+        numbers = [1.0] * 8
+        numbers[5] = 1e38
+        write_tensors(self.path("d.safetensors"),
+                      {"x": ("F32", [2, 4], struct.pack("<8f", *numbers))})
+        for device in "host", "cuda:emulated":
+            environment = {} if device == "host" else emulated()
+            result = self.run_program(
+                "train", "m.onnx", "--data", "d.safetensors", "--micro-batch",
+                "2", "--debug-nonfinite", "--target", device, **environment)
+            self.assertIn("element 250 of the 500 of 'product'", result.stderr)
+
     def test_a_function_outside_of_its_domain(self):
         # Sample 14: one rank makes steps of 4, two make steps of 8 samples, of
         # which rank 1 has 2, 3, 6 and 7.

@@ -17,8 +17,8 @@ def NN_RowStrideAttr : NN_Attr<"RowStride", "row_stride", [
   let summary = "How far apart the rows of a tensor lie.";
   let description = [{
     The encoding of a tensor whose rows, its innermost dimension, begin `stride`
-    elements apart. What lies between the end of a row and the next one is never
-    read. A tensor without it is dense. `nn-pad-rows` gives it to what a library
+    elements apart. What lies between the end of a row and the next one is
+    neither read nor written. A tensor without it is dense. `nn-pad-rows` gives it to what a library
     multiplies; only operands and results of ops have it, not what is within a
     kernel.
 

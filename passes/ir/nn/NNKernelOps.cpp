@@ -17,14 +17,14 @@ static std::string formNames() {
 
 LogicalResult KernelOp::verify() {
   Block &body = getBody().front();
-  auto areDense = [](TypeRange inside, TypeRange outside) {
+  auto matchDense = [](TypeRange inside, TypeRange outside) {
     return llvm::equal(inside, llvm::map_range(outside, denseType));
   };
-  if (!areDense(body.getArgumentTypes(), getOperandTypes())) {
+  if (!matchDense(body.getArgumentTypes(), getOperandTypes())) {
     return emitOpError("block arguments do not match the operands");
   }
   auto yield = dyn_cast<YieldOp>(body.getTerminator());
-  if (!yield || !areDense(yield.getOperandTypes(), getResultTypes())) {
+  if (!yield || !matchDense(yield.getOperandTypes(), getResultTypes())) {
     return emitOpError("yielded values do not match the results");
   }
   return success();

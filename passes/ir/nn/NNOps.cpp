@@ -106,6 +106,14 @@ LogicalResult ReshapeOp::verify() {
            << from.getNumElements() << " elements, but the result has "
            << to.getNumElements();
   }
+  auto isDense = [](Type type) { return denseType(type) == type; };
+  bool sameRows = from.getRank() > 0 && to.getRank() > 0 &&
+                  from.getShape().back() == to.getShape().back() &&
+                  rowStrideOf(from) == rowStrideOf(to);
+  if (!sameRows && !(isDense(from) && isDense(to))) {
+    return emitOpError("has other rows than its result, which lie apart: ")
+           << from << " and " << to;
+  }
   return success();
 }
 

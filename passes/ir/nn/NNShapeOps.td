@@ -46,6 +46,7 @@ def NN_ReshapeOp : NN_PureOp<"reshape", [
 
     **Constraints:**
     - Operand and result have the same element type and number of elements.
+    - Where rows of either lie apart, both have the same rows.
   }];
   let arguments = (ins NN_Tensor:$operand);
   let results = (outs NN_Tensor:$result);

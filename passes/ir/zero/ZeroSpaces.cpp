@@ -35,7 +35,7 @@ RankedTensorType mlir::zg::zero::typeIn(Space space, Type type) {
     space = Space::host;
   }
   auto tensor = cast<RankedTensorType>(type);
-  // Of other encodings only rows that lie apart, on the device, are known.
+  // A `row_stride` stays: only what lies on the device has one.
   Attribute encoding = tensor.getEncoding();
   if (space != Space::device) {
     encoding = SpaceAttr::get(type.getContext(), space);

@@ -76,7 +76,6 @@ ProductKind CublasLt::kindOf(const plan::Step &step,
                              const ProductPart &part) const {
   ProductKind kind;
   kind.matmul = part.matmul;
-  kind.stored = part.stored;
   kind.adds = part.adds;
   kind.allow_tf32 = allow_tf32 && kind.matmul.element_type() == plan::F32;
   uint64_t element = elementSize(kind.matmul.element_type());
@@ -145,15 +144,16 @@ struct Places {
 
 Places placesOf(const ProductKind &kind) {
   const plan::Matmul &matmul = kind.matmul;
+  StoredMatrices matrices = matricesOf(matmul);
   auto after = [&](uint64_t begin, const StoredMatrix &matrix,
                    plan::ElementType type) {
     return alignWorkspace(begin +
                           matmul.batch() * matrix.stride * elementSize(type));
   };
   Places at;
-  at.b = after(0, kind.stored.a, matmul.element_type());
-  at.c = after(at.b, kind.stored.b, matmul.element_type());
-  at.workspace = after(at.c, kind.stored.c, resultType(matmul));
+  at.b = after(0, matrices.a, matmul.element_type());
+  at.c = after(at.b, matrices.b, matmul.element_type());
+  at.workspace = after(at.c, matrices.c, resultType(matmul));
   at.end = alignWorkspace(at.workspace + kind.workspace);
   return at;
 }

@@ -54,13 +54,11 @@ std::string ProductKind::text() const {
   if (result != type) {
     absl::StrAppend(&text, ", C ", nameOf(result));
   }
+  StoredMatrices matrices = matricesOf(matmul);
   for (auto [name, matrix] :
-       {std::pair("A", stored.a), {"B", stored.b}, {"C", stored.c}}) {
+       {std::pair("A", matrices.a), {"B", matrices.b}, {"C", matrices.c}}) {
     if (matrix.leading != matrix.columns) {
       absl::StrAppend(&text, ", rows of ", name, " ", matrix.leading, " apart");
-    }
-    if (matmul.batch() > 1 && matrix.stride != matrix.rows * matrix.leading) {
-      absl::StrAppend(&text, ", matrices ", name, " ", matrix.stride, " apart");
     }
   }
   if (adds) {
@@ -114,9 +112,10 @@ absl::Status CublasLtProduct::describe() {
               CUBLASLT_MATMUL_DESC_TRANSA, &left_op, sizeof(left_op));
   ZG_CUBLASLT(api, cublasLtMatmulDescSetAttribute, made,
               CUBLASLT_MATMUL_DESC_TRANSB, &right_op, sizeof(right_op));
-  ZG_RETURN_IF_ERROR(makeLayout(left, type, kind.stored.b));
-  ZG_RETURN_IF_ERROR(makeLayout(right, type, kind.stored.a));
-  return makeLayout(result, resultType(matmul), kind.stored.c);
+  StoredMatrices matrices = matricesOf(matmul);
+  ZG_RETURN_IF_ERROR(makeLayout(left, type, matrices.b));
+  ZG_RETURN_IF_ERROR(makeLayout(right, type, matrices.a));
+  return makeLayout(result, resultType(matmul), matrices.c);
 }
 
 auto CublasLtProduct::makePreference() const

@@ -16,7 +16,6 @@ namespace zerograph {
 /// same products.
 struct ProductKind {
   plan::Matmul matmul;
-  StoredMatrices stored;
   bool adds = false;       ///< to what C has
   bool allow_tf32 = false; ///< for products of f32
   /// Bytes of which A, B and C begin at multiples.

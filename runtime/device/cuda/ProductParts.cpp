@@ -2,16 +2,16 @@
 
 #include "runtime/device/cuda/ProductParts.h"
 
+#include "runtime/device/cuda/LibraryWorkspace.h"
 #include "runtime/plan/Describe.h"
 
 using namespace zerograph;
 
 namespace {
 
-/// Bytes at a multiple of which rows should begin and end.
-constexpr uint64_t kAligned = 16;
-/// A dimension is cut from so many times what may be left over on.
-constexpr uint64_t kLeastShare = 16;
+/// A dimension is cut where it has at least so many times what may be left
+/// over.
+constexpr uint64_t kSizePerRest = 16;
 
 /// A dimension of a product: how to read and set its size, and how many
 /// elements one of its places is in A, B and C.
@@ -25,7 +25,7 @@ struct Dimension {
 };
 
 bool isAligned(uint64_t elements, plan::ElementType type) {
-  return elements * elementSize(type) % kAligned == 0;
+  return elements * elementSize(type) % kRowAlignment == 0;
 }
 
 bool beginsAligned(const plan::Matmul &matmul, const StoredMatrices &stored) {
@@ -39,9 +39,11 @@ bool beginsAligned(const plan::Matmul &matmul, const StoredMatrices &stored) {
 void cut(ProductPart part, const Dimension &dimension,
          std::vector<ProductPart> &parts) {
   uint64_t size = (part.matmul.*dimension.size)();
-  uint64_t multiple = kAligned / elementSize(part.matmul.element_type());
+  uint64_t multiple = kRowAlignment / elementSize(part.matmul.element_type());
   uint64_t left = size % multiple;
-  if (left == 0 || size < kLeastShare * multiple || !dimension.isInRows()) {
+  bool terms = dimension.in_c == 0;
+  if (left == 0 || size < kSizePerRest * multiple || !dimension.isInRows() ||
+      (terms && resultType(part.matmul) == plan::F16)) {
     parts.push_back(part);
     return;
   }
@@ -51,7 +53,6 @@ void cut(ProductPart part, const Dimension &dimension,
   rest.a += (size - left) * dimension.in_a;
   rest.b += (size - left) * dimension.in_b;
   rest.c += (size - left) * dimension.in_c;
-  bool terms = dimension.in_c == 0;
   part.adds |= terms;
   parts.push_back(terms ? rest : part);
   parts.push_back(terms ? part : rest);
@@ -64,10 +65,10 @@ std::vector<ProductPart> zerograph::cutProduct(const plan::Matmul &matmul,
   StoredMatrices stored = matricesOf(matmul);
   ProductPart whole;
   whole.matmul = matmul;
-  double multiplications = double(matmul.batch()) * double(matmul.m()) *
-                           double(matmul.n()) * double(matmul.k());
-  whole.stored = stored;
-  if (multiplications < worth || !beginsAligned(matmul, stored)) {
+  double multiplications =
+      double(matmul.m()) * double(matmul.n()) * double(matmul.k());
+  if (matmul.batch() > 1 || multiplications < worth ||
+      !beginsAligned(matmul, stored)) {
     return {whole};
   }
   // The parts lie as the whole does, also where their rows are shorter.
@@ -88,12 +89,6 @@ std::vector<ProductPart> zerograph::cutProduct(const plan::Matmul &matmul,
       cut(part, dimension, finer);
     }
     parts = std::move(finer);
-  }
-  for (ProductPart &part : parts) {
-    part.stored = matricesOf(part.matmul);
-    part.stored.a.stride = stored.a.stride;
-    part.stored.b.stride = stored.b.stride;
-    part.stored.c.stride = stored.c.stride;
   }
   return parts;
 }

@@ -21,20 +21,21 @@ namespace zerograph {
 /// on an H100 one of left over columns takes 15 to 25 us.
 inline constexpr double kWorthCutting = 5e9;
 
-/// One call.
+/// Each call multiplies one part.
 struct ProductPart {
-  plan::Matmul matmul;   ///< with the leading dimensions of the whole
-  StoredMatrices stored; ///< with the strides of the whole
-  bool adds = false;     ///< to what C has
+  plan::Matmul matmul; ///< with the leading dimensions of the whole
+  bool adds = false;   ///< to what C has
   /// The element of A, B and C of the whole with which those of the part begin.
   uint64_t a = 0, b = 0, c = 0;
 };
 
 /// Returns the parts of a product in the order in which they are computed: by
 /// its shape, types and leading dimensions alone, the whole where nothing is
-/// gained. Terms that are left over come first, so that all others are added to
-/// them in the type of the computation: with a C of 16 bits, only the sum of
-/// those few, at most seven of hundreds, is rounded by itself. `worth`: the
+/// gained. Batches of products stay whole, as nobody has measured what is left
+/// over of many. Terms that are left over come first, so that all others are
+/// added to them in the type of the computation: with a C of bf16, only the sum
+/// of those few, at most seven of hundreds, is rounded by itself. With a C of
+/// f16, in which that sum could overflow, terms stay together. `worth`: the
 /// multiplications from which on a product is cut.
 std::vector<ProductPart> cutProduct(const plan::Matmul &matmul,
                                     double worth = kWorthCutting);

@@ -13,7 +13,7 @@
 namespace zerograph {
 namespace {
 
-/// The access has the matrices of the batch, whole rows of them.
+/// Checks that the access has all matrices of the batch, rows with their ends.
 absl::Status needMatrices(const plan::Step &step, int index,
                           absl::string_view name, const StoredMatrix &matrix,
                           uint64_t element) {
@@ -23,10 +23,10 @@ absl::Status needMatrices(const plan::Step &step, int index,
   }
   Checked elements = Checked(step.matmul().batch()) * matrix.stride;
   if (!(elements * element).is(step.accesses(index).bytes())) {
-    return steps::invalid("the matrices ", name, ", ", step.matmul().batch(),
-                          " of ", matrix.rows, " x ", matrix.leading,
-                          ", are not the ", step.accesses(index).bytes(),
-                          " bytes of access ", index);
+    return steps::invalid(
+        "the matrices ", name, ", ", step.matmul().batch(), " of ", matrix.rows,
+        " rows that begin ", matrix.leading, " apart, are not the ",
+        step.accesses(index).bytes(), " bytes of access ", index);
   }
   return absl::OkStatus();
 }

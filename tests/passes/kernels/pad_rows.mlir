@@ -72,8 +72,8 @@ nn.program @sizes(%x: tensor<4x8xf32>, %a: tensor<8x45xf32>, %b: tensor<8x10xf32
   nn.return %s0, %s1, %s2 : tensor<4x1xf32>, tensor<4x1xf32>, tensor<4x1xf32>
 }
 
-// What a program takes or returns stays dense, and so does what a kernel reads
-// or makes by rows of another length, or by a form that knows no rows.
+// Arguments and results of a program stay dense, and so does what a kernel
+// reads or makes by rows of another length, or by a form that knows no rows.
 // CHECK-LABEL: nn.program @dense
 // CHECK-NOT: row_stride
 // CHECK: nn.return

@@ -168,7 +168,7 @@ std::vector<float> spread(const std::vector<float> &dense, uint64_t columns,
   return apart;
 }
 
-/// What lies between rows is neither read nor written.
+/// Nothing between rows is read or written.
 TEST(MatmulTest, RowsThatLieApart) {
   for (const Shape &shape : shapes()) {
     Case dense(shape), apart(shape);

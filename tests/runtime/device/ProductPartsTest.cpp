@@ -42,6 +42,7 @@ plan::Matmul productOf(const Shape &shape, bool transpose_a, bool transpose_b) {
 void multiply(const ProductPart &part, const Values &a, const Values &b,
               Values &c) {
   const plan::Matmul &matmul = part.matmul;
+  StoredMatrices stored = matricesOf(matmul);
   auto place = [](const StoredMatrix &matrix, uint64_t which, uint64_t row,
                   uint64_t column, bool transposed) {
     return which * matrix.stride +
@@ -53,13 +54,12 @@ void multiply(const ProductPart &part, const Values &a, const Values &b,
       for (uint64_t j = 0; j < matmul.n(); ++j) {
         double sum = 0;
         for (uint64_t p = 0; p < matmul.k(); ++p) {
-          sum += a[part.a +
-                   place(part.stored.a, which, i, p, matmul.transpose_a())] *
-                 b[part.b +
-                   place(part.stored.b, which, p, j, matmul.transpose_b())];
+          sum +=
+              a[part.a + place(stored.a, which, i, p, matmul.transpose_a())] *
+              b[part.b + place(stored.b, which, p, j, matmul.transpose_b())];
         }
         double &result =
-            c[part.c + place(part.stored.c, which, i, j, /*transposed=*/false)];
+            c[part.c + place(stored.c, which, i, j, /*transposed=*/false)];
         result = part.adds ? result + sum : sum;
       }
     }
@@ -132,6 +132,15 @@ TEST(ProductParts, NothingIsCutWhereNothingIsGained) {
   // No rows of a matrix are counted by m.
   EXPECT_EQ(cutProduct(productOf({1, 8191, 50256, 768}, false, true)).size(),
             1u);
+  // Each would leave a product of its own.
+  EXPECT_EQ(cutProduct(productOf({96, 1023, 1023, 64}, false, true)).size(),
+            1u);
+  // The sum of the terms that are left over could be infinite.
+  plan::Matmul half = productOf({1, 8192, 768, 50257}, false, false);
+  half.set_element_type(plan::F16);
+  EXPECT_EQ(cutProduct(half).size(), 1u);
+  half.set_result_type(plan::F32);
+  EXPECT_EQ(cutProduct(half).size(), 2u);
   // Much of it would be left over.
   EXPECT_EQ(cutProduct(productOf({1, 1 << 20, 9, 768}, false, true)).size(),
             1u);

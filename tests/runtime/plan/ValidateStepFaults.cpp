@@ -121,12 +121,14 @@ const Fault kFaults[] = {
        *step(p, 0)->mutable_accesses(4) = step(p, 0)->accesses(3);
      }},
     // Matmul: its sizes, what it may share.
-    {"3 x 8, are not", [](plan::Plan &p) { matmul(p)->set_m(3); }},
-    {"2 x 7, are not", [](plan::Plan &p) { matmul(p)->set_k(7); }},
+    {"3 rows that begin 8 apart, are not",
+     [](plan::Plan &p) { matmul(p)->set_m(3); }},
+    {"2 rows that begin 7 apart, are not",
+     [](plan::Plan &p) { matmul(p)->set_k(7); }},
     {"are not the", [](plan::Plan &p) { matmul(p)->set_k(kHuge); }},
     {"the rows of A have 8 elements and begin 7 apart",
      [](plan::Plan &p) { matmul(p)->set_lda(7); }},
-    {"matrices A, 1 of 2 x 16, are not",
+    {"matrices A, 1 of 2 rows that begin 16 apart, are not",
      [](plan::Plan &p) { matmul(p)->set_lda(16); }},
     {"matrices B, 1 of ", [](plan::Plan &p) { matmul(p)->set_ldb(kHuge); }},
     {"matrices C, 1 of ", [](plan::Plan &p) { matmul(p)->set_ldc(kHuge); }},

@@ -580,6 +580,14 @@ nn.program @cross_entropy_grad_rows(%x: tensor<4x8xf32>, %l: tensor<4x1xi64>, %r
 
 // -----
 
+nn.program @reshape_rows(%x: tensor<4x6xf32, #nn.row_stride<8>>) {
+  // expected-error @+1 {{'nn.reshape' op has other rows than its result, which lie apart: 'tensor<4x6xf32, #nn.row_stride<8>>' and 'tensor<8x3xf32>'}}
+  %0 = nn.reshape %x : tensor<4x6xf32, #nn.row_stride<8>> -> tensor<8x3xf32>
+  nn.return
+}
+
+// -----
+
 // expected-error @+1 {{rows of a tensor of 4, 8 cannot begin 7 elements apart}}
 nn.program @row_stride(%x: tensor<4x8xf32, #nn.row_stride<7>>) {
   nn.return
