@@ -41,10 +41,19 @@ class Commands(Case):
                      parts=["unexpected argument", "samples are given by"])
         self.refused(*COMPILE, "--lr", codes=(2,),
                      parts=["--lr needs a value"])
+        self.refused("train", MLP, "--init-missing", "--data", MLP_DATA,
+                     codes=(2,), parts=["--init-missing needs a value; "
+                                        "'--data' follows it"])
         for file in "options_test.py", ".":
             self.refused("train", os.path.join(os.path.dirname(__file__), file),
                          "--data", MLP_DATA, "--micro-batch", "4",
                          parts=[file])
+
+    def test_options_of_another_command(self):
+        for option in "--graph", "--steps":
+            self.refused(*COMPILE, option, "1", codes=(2,),
+                         parts=[f"unknown option '{option}'; "
+                                "'zerograph train' takes it"])
 
     def test_names_in_another_case(self):
         """As PyTorch writes them; the plan has them as the table does."""

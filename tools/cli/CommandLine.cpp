@@ -21,6 +21,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <optional>
 #include <thread>
 
@@ -41,25 +42,36 @@ void collectOptions(const CLI::App &command, std::vector<std::string> &names) {
   }
 }
 
-/// Returns the name of an option whose value is "", as that of a shell's
-/// variable that is not set; or nothing.
-std::string emptyOption(const CLI::App &command) {
+/// Calls `see` with each option of a command that was given, and its values.
+void forValues(
+    const CLI::App &command,
+    const std::function<void(const std::string &, const std::string &)> &see) {
   for (const CLI::Option *option : command.get_options()) {
     for (const std::string &value : option->results()) {
-      if (value.empty()) {
-        return option->get_name();
-      }
+      see(option->get_name(), value);
     }
   }
   for (const CLI::App *group :
        command.get_subcommands([](const CLI::App *) { return true; })) {
     if (group->get_name().empty()) {
-      if (std::string name = emptyOption(*group); !name.empty()) {
-        return name;
-      }
+      forValues(*group, see);
     }
   }
-  return "";
+}
+
+/// Returns what is wrong where a value is "", as that of a shell's variable
+/// that is not set, or where it is forgotten, so that the option after it was
+/// taken for it; or nothing.
+std::string forgottenValue(const CLI::App &command) {
+  std::string wrong;
+  forValues(command, [&](const std::string &name, const std::string &value) {
+    if (value.empty()) {
+      wrong = name + ": its value is empty";
+    } else if (absl::StartsWith(value, "--")) {
+      wrong = absl::StrCat(name, " needs a value; '", value, "' follows it");
+    }
+  });
+  return wrong;
 }
 
 /// The names of options in DeepSpeed, PyTorch's launcher and others.
@@ -236,9 +248,34 @@ int CommandLine::fail(const CLI::App *command, const std::string &message,
   return code;
 }
 
+std::string CommandLine::takerOf(const std::string &option) const {
+  for (const CLI::App *command :
+       app.get_subcommands([](const CLI::App *) { return true; })) {
+    std::vector<std::string> names;
+    collectOptions(*command, names);
+    if (std::find(names.begin(), names.end(), option) != names.end()) {
+      return command->get_name();
+    }
+  }
+  return "";
+}
+
 bool CommandLine::reportExtras(const CLI::App &command) const {
   std::vector<std::string> names;
   collectOptions(command, names);
+  auto hint = [&](const std::string &given) -> std::string {
+    if (isOption<options::Compile>(
+            std::string(absl::StripPrefix(given, "--")))) {
+      bool trains =
+          command.get_name() != "run" && command.get_name() != "export";
+      return trains ? "; 'zerograph compile' takes it, and the plan has it "
+                      "from there"
+                    : "; it is for training: 'zerograph train' takes it";
+    }
+    std::string taker = takerOf(given);
+    return taker.empty() ? suggestion(given, names)
+                         : absl::StrCat("; 'zerograph ", taker, "' takes it");
+  };
   auto takes = [&](const char *option) {
     return std::find(names.begin(), names.end(), option) != names.end();
   };
@@ -247,16 +284,7 @@ bool CommandLine::reportExtras(const CLI::App &command) const {
     bool option = absl::StartsWith(extra, "-");
     if (option) {
       std::string given = extra.substr(0, extra.find('='));
-      fail(&command,
-           absl::StrCat("unknown option '", given, "'",
-                        !isOption<options::Compile>(
-                            std::string(absl::StripPrefix(given, "--")))
-                            ? suggestion(given, names)
-                        : command.get_name() == "run" ||
-                                command.get_name() == "export"
-                            ? "; it is for training: 'zerograph train' takes it"
-                            : "; 'zerograph compile' takes it, and the plan "
-                              "has it from there"));
+      fail(&command, absl::StrCat("unknown option '", given, "'", hint(given)));
     } else if (!after_unknown) {
       fail(
           &command,
@@ -323,16 +351,16 @@ int CommandLine::run(int argc, char **argv) {
     if (!command->parsed()) {
       continue;
     }
-    // Unknown options come first: one may be the misspelt name of what is
-    // missing.
+    if (std::string forgotten = forgottenValue(*command); !forgotten.empty()) {
+      return fail(command, forgotten);
+    }
+    // Unknown options come before the rest: one may be the misspelt name of
+    // what is missing.
     if (reportExtras(*command)) {
       return 2;
     }
     if (wrong) {
       return fail(command, *wrong);
-    }
-    if (std::string name = emptyOption(*command); !name.empty()) {
-      return fail(command, name + ": its value is empty");
     }
     if (std::optional<std::string> missing = findFile(*command)) {
       return fail(command, *missing);

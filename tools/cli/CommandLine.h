@@ -60,6 +60,8 @@ private:
   int run(int argc, char **argv);
   int fail(const CLI::App *command, const std::string &message,
            int code = 2) const;
+  /// Returns the first command that has the option; "" where none has.
+  std::string takerOf(const std::string &option) const;
   bool reportExtras(const CLI::App &command) const;
   int reportNoCommand() const;
 
