@@ -46,12 +46,6 @@ private:
   CUdeviceptr workspace;
 };
 
-/// Returns the greatest power of two that divides all, at most kMostAlignment.
-uint32_t powerOf(uint64_t all) {
-  uint64_t power = all & (~all + 1);
-  return uint32_t(all == 0 ? kMostAlignment : std::min(power, kMostAlignment));
-}
-
 /// Returns a power of two of bytes that what begins `bytes` after an access
 /// begins at a multiple of, on every rank.
 uint32_t alignmentOf(const plan::Access &access, uint64_t slice,
@@ -60,7 +54,8 @@ uint32_t alignmentOf(const plan::Access &access, uint64_t slice,
   for (uint64_t stride : access.strides()) {
     all = std::gcd(all, stride);
   }
-  return powerOf(all);
+  uint64_t power = all & (~all + 1);
+  return uint32_t(std::min(power, kMostAlignment));
 }
 
 } // namespace
