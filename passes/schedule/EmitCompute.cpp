@@ -83,8 +83,7 @@ LogicalResult StepEmitter::matmul(nn::MatmulOp op) {
   };
   auto leading = [&](Value matrix) {
     auto lies = cast<RankedTensorType>(matrix.getType());
-    return nn::denseType(lies) == lies ? IntegerAttr()
-                                       : number(nn::rowStrideOf(lies));
+    return nn::isDense(lies) ? IntegerAttr() : number(nn::rowStrideOf(lies));
   };
   create<MatmulOp>(
       Stream::compute, *accesses, label, TypeAttr::get(shape.elementType),

@@ -58,9 +58,8 @@ LogicalResult RowSweeps::addResults(nn::KernelOp kernel,
   auto yield = cast<nn::YieldOp>(kernel.getBody().front().getTerminator());
   int64_t elements = domain.rows * domain.cols;
   // Rows that lie apart are those of the domain (`nn-pad-rows`).
-  auto isDense = [](Type type) { return nn::denseType(type) == type; };
   bool choose =
-      !hasReductions && llvm::all_of(kernel.getResultTypes(), isDense);
+      !hasReductions && llvm::all_of(kernel.getResultTypes(), nn::isDense);
   for (auto [number, value] : llvm::enumerate(yield.getOperands())) {
     Extent extent = Extent::Full;
     if (elementsOf(value) != elements) {
@@ -88,8 +87,8 @@ LogicalResult RowSweeps::addResults(nn::KernelOp kernel,
   for (RowResult &result : full) {
     auto type =
         cast<RankedTensorType>(kernel.getResult(result.number).getType());
-    result.stride = isDense(type) ? domain.cols : nn::rowStrideOf(type);
-    if (!isDense(type) && type.getShape().back() != domain.cols) {
+    result.stride = nn::isDense(type) ? domain.cols : nn::rowStrideOf(type);
+    if (!nn::isDense(type) && type.getShape().back() != domain.cols) {
       return kernel.emitError("'")
              << nn::nameOf(kernel.getLoc()) << "': result " << result.number
              << " has rows of " << type.getShape().back()

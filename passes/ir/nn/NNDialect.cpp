@@ -109,6 +109,8 @@ Type mlir::zg::nn::denseType(Type type) {
              : type;
 }
 
+bool mlir::zg::nn::isDense(Type type) { return denseType(type) == type; }
+
 LogicalResult RowStrideAttr::verifyEncoding(
     ArrayRef<int64_t> shape, Type,
     function_ref<InFlightDiagnostic()> emitError) const {

@@ -83,6 +83,8 @@ int64_t elementBytes(Type elementType);
 int64_t rowStrideOf(RankedTensorType type);
 /// Returns the type of the same tensor without a `row_stride`.
 Type denseType(Type type);
+/// Returns whether a tensor has no `row_stride`.
+bool isDense(Type type);
 /// Bytes of a statically shaped tensor in memory, the ends of rows included.
 int64_t tensorBytes(Type tensorType);
 

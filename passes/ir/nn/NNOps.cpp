@@ -106,7 +106,6 @@ LogicalResult ReshapeOp::verify() {
            << from.getNumElements() << " elements, but the result has "
            << to.getNumElements();
   }
-  auto isDense = [](Type type) { return denseType(type) == type; };
   bool sameRows = from.getRank() > 0 && to.getRank() > 0 &&
                   from.getShape().back() == to.getShape().back() &&
                   rowStrideOf(from) == rowStrideOf(to);
