@@ -216,7 +216,13 @@ RULES = {
         "dialect, and nothing that one device has",
     ),
     "codegen/plan": (
-        ["passes", "options", "runtime/base", "runtime/plan"],
+        [
+            "codegen/emit/Cost.h",
+            "passes",
+            "options",
+            "runtime/base",
+            "runtime/plan",
+        ],
         "a plan is written alike for every device; of the runtime it knows the "
         "plan alone",
     ),

@@ -2,6 +2,7 @@
 
 #include "codegen/emit/Graph.h"
 #include "llvm/ADT/STLExtras.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace mlir::zg;
@@ -71,4 +72,15 @@ Access emit::makeAccess(const View &view, Domain domain, Extent extent) {
   access.outer = merged(outer);
   access.inner = merged(inner);
   return access;
+}
+
+int64_t emit::alignedElements(const Node &leaf, int64_t most) {
+  int64_t elements = std::gcd(most, leaf.access.offset);
+  for (const ViewDim &dim : leaf.access.outer) {
+    elements = std::gcd(elements, dim.stride);
+  }
+  if (leaf.view.indirection) {
+    elements = std::gcd(elements, leaf.view.indirection->rowStride);
+  }
+  return elements;
 }

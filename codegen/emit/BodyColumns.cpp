@@ -4,7 +4,6 @@
 
 #include "codegen/emit/Elementwise.h"
 #include "mlir/IR/Matchers.h"
-#include <numeric>
 
 using namespace mlir;
 using namespace mlir::zg;
@@ -93,18 +92,7 @@ Value Body::readMask(const Access &access, Value inBounds, Chunk &chunk) {
 }
 
 int64_t Body::togetherOf(const Node *node) const {
-  const Access &access = node->access;
-  if (!access.isContiguous()) {
-    return 1;
-  }
-  int64_t together = std::gcd(lanes.width, access.offset);
-  for (const ViewDim &dim : access.outer) {
-    together = std::gcd(together, dim.stride);
-  }
-  if (node->view.indirection) {
-    together = std::gcd(together, node->view.indirection->rowStride);
-  }
-  return together;
+  return node->access.isContiguous() ? alignedElements(*node, lanes.width) : 1;
 }
 
 /// `place.pointer` is the row's place already. `extraOffset`: elements to add

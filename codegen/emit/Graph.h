@@ -136,6 +136,10 @@ private:
 /// columns.
 Access makeAccess(const View &view, Domain domain, Extent extent);
 
+/// Returns how many elements, a divisor of `most`, every row of a leaf that
+/// reads neighbouring columns side by side begins at a multiple of.
+int64_t alignedElements(const Node &leaf, int64_t most);
+
 } // namespace mlir::zg::emit
 
 #endif // ZEROGRAPH_CODEGEN_EMIT_GRAPH_H

@@ -43,6 +43,10 @@ LogicalResult writeOperation(sched::Step op, const PlanIndex &index,
 std::string differenceTo(const google::protobuf::Descriptor &message,
                          ArrayRef<StringAttr> attributes);
 
+/// Writes what a launch of an nn.kernel or nn.matmul costs, whose operands the
+/// entry has.
+LogicalResult writeCost(Operation *kernel, zerograph::plan::Kernel &entry);
+
 /// The steps of one program; declares their streams.
 LogicalResult writeProgram(sched::ProgramOp program, PlanIndex &index,
                            zerograph::plan::Plan &plan);

@@ -117,7 +117,8 @@ LogicalResult writeKernels(ModuleOp module, DeviceCode &code,
     // A device has one module, of its number.
     kernel.set_module(op.getOnHost() ? kHelper : 0);
     if (failed((op.getOnHost() ? helper : code).add(op.kernel(), kernel)) ||
-        failed(writeOperands(op.kernel(), kernel))) {
+        failed(writeOperands(op.kernel(), kernel)) ||
+        failed(writeCost(op.kernel(), kernel))) {
       return failure();
     }
   }

@@ -232,6 +232,30 @@ Json accessesJson(const plan::Plan &plan, const plan::Step &step) {
   return accesses;
 }
 
+/// Adds what the step costs, and of a kernel what decides how fast it can be:
+/// elements that a thread of a GPU computes, and the bytes of its narrowest
+/// access.
+void addCost(const plan::Plan &plan, const plan::Step &step, Json &json) {
+  json["cost"] = costJson(costOf(plan, step));
+  if (!step.has_launch()) {
+    return;
+  }
+  const plan::Kernel &kernel = plan.kernels(int(step.launch().kernel()));
+  json["kernel"] = kernel.symbol();
+  if (kernel.has_cuda() && kernel.cuda().launches_size() > 0) {
+    const plan::CudaLaunch &first = kernel.cuda().launches(0);
+    json["elements_a_thread"] =
+        double(kernel.elements()) / first.grid() / first.block();
+  }
+  uint32_t width = 0;
+  for (const plan::Operand &operand : kernel.operands()) {
+    if (operand.width() != 0 && (width == 0 || operand.width() < width)) {
+      width = operand.width();
+    }
+  }
+  json["narrowest_access"] = width;
+}
+
 /// Adds all steps, and apart from them those that exchange something between
 /// ranks, or between a rank's device, host and file.
 void addSteps(const plan::Plan &plan, Json &report) {
@@ -260,6 +284,7 @@ void addSteps(const plan::Plan &plan, Json &report) {
     json["waits"] =
         std::vector<uint32_t>(step.waits().begin(), step.waits().end());
     json["bytes"] = bytes;
+    addCost(plan, step, json);
     json["accesses"] = accessesJson(plan, step);
     steps.push_back(std::move(json));
   });
@@ -284,6 +309,7 @@ absl::StatusOr<nlohmann::ordered_json> inspectPlan(const LoadedPlan &loaded) {
   report["memory"] = memoryJson(plan);
   addSteps(plan, report);
   report["traffic"] = trafficJson(plan);
+  report["costs"] = costsJson(plan);
   absl::StatusOr<std::vector<std::string>> waste = findWaste(plan);
   if (!waste.ok()) {
     report["unsafe"] = waste.status().message();

@@ -3,6 +3,7 @@
 #ifndef ZEROGRAPH_RUNTIME_PLAN_INSPECTPARTS_H
 #define ZEROGRAPH_RUNTIME_PLAN_INSPECTPARTS_H
 
+#include "runtime/plan/Cost.h"
 #include "runtime/plan/PlanFile.h"
 
 #include <nlohmann/json.hpp>
@@ -26,6 +27,17 @@ std::string reducePrecisionOf(const plan::Plan &plan);
 /// in bytes (which need not all live at once), by the name of what made it,
 /// numbers left out.
 nlohmann::ordered_json precisionJson(const plan::Plan &plan);
+
+/// "h.*.conv2d" of "h.3.conv2d_12_ #1": equal for what repeats in a model.
+std::string withoutNumbers(const std::string &name);
+
+/// Bytes read and written in all memories but the file, operations, launches.
+nlohmann::ordered_json costJson(const Cost &cost);
+
+/// What a training step of a valid plan costs: the same of all its steps; by
+/// memory, by the type of operations, by kind of step; and the twenty names of
+/// nodes, numbers left out, whose steps move most.
+nlohmann::ordered_json costsJson(const plan::Plan &plan);
 
 } // namespace zerograph
 

@@ -21,29 +21,6 @@ struct Count {
   uint64_t values = 0, bytes = 0;
 };
 
-/// "h.*.conv2d" of "h.3.conv2d_12_ #1": equal for what repeats in a model.
-std::string withoutNumbers(const std::string &name) {
-  std::string result, word;
-  auto endWord = [&] {
-    bool digits = !word.empty() &&
-                  std::all_of(word.begin(), word.end(), absl::ascii_isdigit);
-    result += digits ? "*" : word;
-    word.clear();
-  };
-  for (char c : name.substr(0, name.find(' '))) {
-    if (absl::ascii_isalnum(c)) {
-      word += c;
-    } else {
-      endWord();
-      result += c;
-    }
-  }
-  endWord();
-  // An exporter numbers all but the first.
-  size_t end = result.find_last_not_of("_*");
-  return end == std::string::npos ? "*" : result.substr(0, end + 1);
-}
-
 Json keptJson(const plan::Plan &plan) {
   std::map<plan::ElementType, std::map<std::string, Count>> kept;
   std::vector<plan::ElementType> types = sliceTypes(plan);
@@ -118,6 +95,31 @@ Json statesJson(const plan::Plan &plan) {
 }
 
 } // namespace
+
+std::string withoutNumbers(const std::string &name) {
+  std::string result, word;
+  auto endWord = [&] {
+    bool digits = !word.empty() &&
+                  std::all_of(word.begin(), word.end(), absl::ascii_isdigit);
+    result += digits ? "*" : word;
+    word.clear();
+  };
+  for (char c : name.substr(0, name.find(' '))) {
+    if (absl::ascii_isalnum(c)) {
+      word += c;
+    } else {
+      endWord();
+      result += c;
+    }
+  }
+  endWord();
+  // An exporter numbers all but the first.
+  for (size_t at = 0; (at = result.find("_*", at)) != std::string::npos;) {
+    bool ends = at + 2 == result.size() || !absl::ascii_isalnum(result[at + 2]);
+    ends ? void(result.erase(at, 2)) : void(at += 2);
+  }
+  return result.empty() ? "*" : result;
+}
 
 nlohmann::ordered_json precisionJson(const plan::Plan &plan) {
   return {{"states", statesJson(plan)},

@@ -5,6 +5,7 @@
 #include "options/Cards.h"
 #include "options/Sizes.h"
 #include "runtime/base/Text.h"
+#include "runtime/plan/Cost.h"
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/InspectParts.h"
 #include "runtime/plan/InspectTable.h"
@@ -180,6 +181,17 @@ std::string stepsText(const plan::Plan &plan) {
       counted(calls, "library call"), ", ", counted(collectives, "collective"));
 }
 
+/// "1.46 T operations, 8.13 GiB read, 3.05 GiB written, 442 launches".
+std::string costsText(const plan::Plan &plan, bool exact) {
+  Cost cost = costOf(plan);
+  MovedBytes moved = cost.moved();
+  return absl::StrCat(countIn(cost.computed().all().saturated(), exact),
+                      " operations, ", sizeIn(moved.read.saturated(), exact),
+                      " read, ", sizeIn(moved.written.saturated(), exact),
+                      " written, ",
+                      counted(cost.launches.saturated(), "launch", "es"));
+}
+
 std::string findingsText(const plan::Plan &plan) {
   absl::StatusOr<std::vector<std::string>> waste = findWaste(plan);
   if (!waste.ok()) {
@@ -299,6 +311,7 @@ absl::StatusOr<std::string> inspectSummary(const LoadedPlan &loaded,
       wrapped("Fits:     ", fitsLine(plan, exact)),
       wrapped("Traffic:  ", trafficLine(plan, exact)),
       wrapped("Steps:    ", stepsText(plan)),
+      wrapped("Costs:    ", costsText(plan, exact)),
       fitted("Findings: " + findingsText(plan)),
       wrapped("Read on:  ", optionsText() + " docs/inspect.md", " "));
 }

@@ -5,6 +5,8 @@
 #include "options/Sizes.h"
 #include "runtime/base/Text.h"
 
+#include "absl/strings/str_format.h"
+
 #include <algorithm>
 
 namespace zerograph {
@@ -13,6 +15,23 @@ using Json = nlohmann::ordered_json;
 
 std::string sizeIn(uint64_t bytes, bool exact) {
   return exact ? grouped(bytes) : options::sizeText(bytes);
+}
+
+std::string countIn(uint64_t count, bool exact) {
+  if (exact || count < 1000) {
+    return grouped(count);
+  }
+  double value = double(count);
+  const char *letter = "";
+  for (const char *next : {"k", "M", "G", "T", "P", "E"}) {
+    if (value < 999.5) {
+      break;
+    }
+    value /= 1000;
+    letter = next;
+  }
+  int digits = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+  return absl::StrFormat("%.*f %s", digits, value, letter);
 }
 
 std::string valueText(const Json &value, bool size, bool exact) {

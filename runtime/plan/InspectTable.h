@@ -13,6 +13,9 @@ namespace zerograph {
 /// "1.53 GiB", or all digits in groups if `exact`.
 std::string sizeIn(uint64_t bytes, bool exact);
 
+/// "1.46 T", thousands to a letter, or all digits in groups if `exact`.
+std::string countIn(uint64_t count, bool exact);
+
 /// A value for people: "yes" and "no", counts in groups of digits or, if
 /// `size`, as bytes; "[1, 2]"; the values of an object one after the other;
 /// nothing for null.

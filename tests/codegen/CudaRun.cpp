@@ -83,6 +83,10 @@ std::vector<Bytes> CudaKernels::run(size_t kernel, ArrayRef<Bytes> arguments,
     buffers.push_back({"result " + std::to_string(i), bytes.data(),
                        bytes.size(), elementBytes(op->getResult(i).getType())});
   }
+  noted.assign(buffers.size(), {});
+  for (auto [buffer, touched] : llvm::zip_equal(buffers, noted)) {
+    buffer.touched = &touched;
+  }
   Bytes scratch(size_t(info.scratchBytes), char(0xA5));
   if (!scratch.empty()) {
     buffers.push_back({"scratch", scratch.data(), scratch.size()});

@@ -35,12 +35,17 @@ public:
   std::vector<Bytes> run(size_t kernel, ArrayRef<Bytes> arguments,
                          uint32_t seed = 1,
                          std::optional<InPlace> inPlace = {});
+  /// What the last run touched of its operands, then of its results.
+  const std::vector<zerograph::emulator::Touched> &touched() const {
+    return noted;
+  }
 
 private:
   std::vector<Operation *> ops;
   std::vector<CudaKernelInfo> infos;
   std::map<std::string, std::string> texts;
   std::unique_ptr<zerograph::emulator::Kernels> kernels;
+  std::vector<zerograph::emulator::Touched> noted;
 };
 
 /// The lines of PTX that are not exact or that call something: none, if it has

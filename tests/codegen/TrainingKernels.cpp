@@ -7,6 +7,7 @@
 #include "passes/Registration.h"
 #include "passes/ir/sched/SchedDialect.h"
 #include "passes/schedule/InPlace.h"
+#include "tests/codegen/CountedCost.h"
 #include "tests/codegen/CudaRun.h"
 #include "tests/codegen/KernelRun.h"
 #include "gmock/gmock.h"
@@ -139,6 +140,9 @@ void zg::testing::expectHostsBits(ArrayRef<Operation *> ops) {
     std::vector<Bytes> expected = runOnHost(library, infos[k], op, operands);
     expectSame(op, expected, cuda.run(k, operands, k), "");
     auto fused = dyn_cast<nn::KernelOp>(op);
+    if (fused) {
+      expectCostIsCounted(fused, cuda.touched());
+    }
     for (unsigned i = 0; fused && i < op->getNumOperands(); ++i) {
       for (unsigned r = 0; r < op->getNumResults(); ++r) {
         if (sched::canShareStorage(fused, i, r)) {

@@ -34,8 +34,8 @@ private:
 };
 
 /// Runs each kernel on random data on the host and on the emulator, also with
-/// results in the place of operands: they have the same bits, and the PTX of
-/// both architectures is exact.
+/// results in the place of operands: they have the same bits, the PTX of both
+/// architectures is exact, and the cost of each is what the emulator counts.
 void expectHostsBits(ArrayRef<Operation *> ops);
 
 } // namespace mlir::zg::testing

@@ -4,7 +4,17 @@
 
 #include "absl/strings/str_cat.h"
 
+#include <algorithm>
+
 using namespace zerograph::emulator;
+
+void Touched::note(uint64_t first, uint64_t elements, uint64_t bytes,
+                   bool write) {
+  std::vector<bool> &which = write ? written : read;
+  which.resize(std::max<uint64_t>(which.size(), first + elements));
+  std::fill_n(which.begin() + int64_t(first), elements, true);
+  (write ? stored : loaded) += bytes;
+}
 
 void Accesses::add(const Buffer &buffer) {
   uint64_t cells = buffer.element ? buffer.bytes / buffer.element : 0;
@@ -97,6 +107,10 @@ std::string Accesses::touch(const Moment &moment, uintptr_t address,
     }
     if (buffer.lines) {
       buffer.lines->touch(offset, bytes, write);
+    }
+    if (buffer.touched && buffer.element) {
+      buffer.touched->note(offset / buffer.element, bytes / buffer.element,
+                           bytes, write);
     }
     for (uint64_t i = 0; i < bytes && buffer.element; i += buffer.element) {
       Cell &cell = watched.cells[(offset + i) / buffer.element];

@@ -28,6 +28,15 @@ struct Moment {
   uint32_t warpSyncs = 0;
 };
 
+/// The elements that launches read and wrote, and the bytes of all their loads
+/// and stores.
+struct Touched {
+  std::vector<bool> read, written;
+  uint64_t loaded = 0, stored = 0;
+
+  void note(uint64_t first, uint64_t elements, uint64_t bytes, bool write);
+};
+
 /// Bytes that a launch may touch, or only read. Two buffers either are the same
 /// bytes or share none.
 struct Buffer {
@@ -40,6 +49,8 @@ struct Buffer {
   bool mayWrite = true;
   /// The lines where what is touched is noted; may be null.
   Lines *lines = nullptr;
+  /// Where touched elements are noted, if the element is not 0; may be null.
+  Touched *touched = nullptr;
 };
 
 class Accesses {

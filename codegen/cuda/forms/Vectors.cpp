@@ -4,7 +4,6 @@
 
 #include "codegen/cuda/forms/CudaBody.h"
 #include "llvm/ADT/STLExtras.h"
-#include <numeric>
 
 using namespace mlir;
 using namespace mlir::zg;
@@ -43,10 +42,7 @@ int64_t cuda::vectorWidth(Graph &graph, ArrayRef<Type> stored, int64_t apart) {
     }
     if (node.kind == Node::Kind::Load && node.access.isContiguous()) {
       width = std::min(width, accessWidth(node.element));
-      apart = std::gcd(apart, node.access.offset);
-      for (const ViewDim &dim : node.access.outer) {
-        apart = std::gcd(apart, dim.stride);
-      }
+      apart = alignedElements(node, apart);
     }
   }
   // Rows of another length have columns left over.

@@ -91,6 +91,15 @@ public:
     return needShape(step);
   }
 
+protected:
+  /// Counts those with the zeros around the input too.
+  Checked multiplyAdds(const plan::Step &step) const override {
+    const plan::Convolution &op = step.convolution();
+    Checked outputs =
+        Checked(op.samples()) * op.features() * product(op.output());
+    return outputs * (op.channels() / op.groups()) * product(op.window());
+  }
+
 private:
   plan::ElementType elementType(const plan::Step &step) const override {
     return step.convolution().element_type();

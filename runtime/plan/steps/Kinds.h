@@ -32,6 +32,27 @@ public:
                                : elementType(step);
   }
 
+  /// Working space stays in caches.
+  Cost cost(const plan::Plan &plan, const plan::Step &step) const final {
+    Cost cost;
+    cost.launches = 1;
+    std::array<Checked, 2> bytes = bytesRead(step);
+    for (int i : {0, 1}) {
+      move(plan, step, i, {true, false}, bytes[size_t(i)], cost);
+    }
+    move(plan, step, kResult, {false, true}, step.accesses(kResult).bytes(),
+         cost);
+    cost.operations[elementType(step)].multiplyAdds = multiplyAdds(step);
+    return cost;
+  }
+
+protected:
+  virtual Checked multiplyAdds(const plan::Step &step) const = 0;
+  /// Of each operand.
+  virtual std::array<Checked, 2> bytesRead(const plan::Step &step) const {
+    return {step.accesses(0).bytes(), step.accesses(1).bytes()};
+  }
+
 private:
   static constexpr int kResult = 2, kScratch = 3;
   virtual plan::ElementType elementType(const plan::Step &step) const = 0;

@@ -93,7 +93,40 @@ public:
            linear.end();
   }
 
+  /// Scratch is written by one launch of the kernel and read by the next.
+  Cost cost(const plan::Plan &plan, const plan::Step &step) const override {
+    const plan::Kernel &kernel = kernelOf(plan, step);
+    Cost cost;
+    cost.launches = kernel.has_cuda() ? kernel.cuda().launches_size() : 1;
+    for (int i = 0; i < step.accesses_size(); ++i) {
+      bool scratch = i >= kernel.operands_size();
+      move(plan, step, i, scratch ? Effect{true, true} : effect(step, i),
+           scratch ? kernel.scratch_bytes()
+                   : movedOf(plan, step, kernel.operands(i), i),
+           cost);
+    }
+    for (const plan::Operations &operations : kernel.operations()) {
+      cost.operations[operations.type()] = {operations.multiply_adds(),
+                                            operations.simple(),
+                                            operations.special()};
+    }
+    return cost;
+  }
+
 private:
+  /// Returns the bytes that a launch moves of operand `number`.
+  static uint64_t movedOf(const plan::Plan &plan, const plan::Step &step,
+                          const plan::Operand &operand, int number) {
+    uint64_t apart = std::min(operand.moved_apart(), operand.moved());
+    for (int i = 0; apart > 0 && i < step.accesses_size(); ++i) {
+      if (i != number && same(arenaRange(plan, step.accesses(i)),
+                              arenaRange(plan, step.accesses(number)))) {
+        return operand.moved() - apart;
+      }
+    }
+    return operand.moved();
+  }
+
   static absl::Status needOperands(const plan::Plan &plan,
                                    const plan::Step &step,
                                    const plan::Kernel &kernel) {

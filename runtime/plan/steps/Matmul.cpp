@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 namespace zerograph {
@@ -90,6 +91,18 @@ public:
     uint64_t sum = elementSize(zerograph::resultType(matmul));
     ZG_RETURN_IF_ERROR(steps::needAligned(plan, step, 2, sum));
     return needMatrices(step, 2, "C", matrices.c, sum);
+  }
+
+protected:
+  Checked multiplyAdds(const plan::Step &step) const override {
+    const plan::Matmul &matmul = step.matmul();
+    return product(
+        std::array{matmul.batch(), matmul.m(), matmul.n(), matmul.k()});
+  }
+  std::array<Checked, 2> bytesRead(const plan::Step &step) const override {
+    uint64_t batch = step.matmul().batch();
+    uint64_t a = step.accesses(0).bytes(), b = step.accesses(1).bytes();
+    return {readInProduct(batch, a, b), readInProduct(batch, b, a)};
   }
 
 private:

@@ -85,6 +85,22 @@ public:
     return traffic;
   }
 
+  /// What the others send goes through staging; where the library adds up, the
+  /// sum does.
+  Cost cost(const plan::Plan &plan, const plan::Step &step) const override {
+    Cost cost;
+    for (int i : {kWhole, kShard}) {
+      move(plan, step, i, effect(step, i), step.accesses(i).bytes(), cost);
+    }
+    if (step.accesses_size() > kStaging) {
+      Checked bytes = step.reduce_scatter().any_order()
+                          ? Checked(step.accesses(kShard).bytes())
+                          : traffic(plan, step).reduce;
+      move(plan, step, kStaging, {true, true}, bytes, cost);
+    }
+    return cost;
+  }
+
 private:
   /// A chunk is whole elements; the library takes the shard as one.
   static absl::Status needChunks(const plan::Plan &plan,

@@ -31,6 +31,23 @@ Effect StepKind::effect(const plan::Step &step, int access) const {
   return {mode != plan::WRITE, mode != plan::READ};
 }
 
+void StepKind::move(const plan::Plan &plan, const plan::Step &step, int access,
+                    Effect effect, Checked bytes, Cost &cost) {
+  const plan::Slice &slice = plan.slices(int(step.accesses(access).slice()));
+  MovedBytes &memory =
+      cost.memory[size_t(plan.arenas(int(slice.arena())).space())];
+  memory.read = memory.read + (effect.reads ? bytes : 0);
+  memory.written = memory.written + (effect.writes ? bytes : 0);
+}
+
+Cost StepKind::cost(const plan::Plan &plan, const plan::Step &step) const {
+  Cost cost;
+  for (int i = 0; i < step.accesses_size(); ++i) {
+    move(plan, step, i, effect(step, i), step.accesses(i).bytes(), cost);
+  }
+  return cost;
+}
+
 namespace {
 
 class Nothing final : public StepKind {

@@ -10,6 +10,7 @@
 
 #include "runtime/base/Checked.h"
 #include "runtime/base/Status.h"
+#include "runtime/plan/Cost.h"
 #include "runtime/plan/UnitParts.h"
 
 #include "absl/strings/string_view.h"
@@ -142,6 +143,15 @@ public:
   virtual Traffic traffic(const plan::Plan &, const plan::Step &) const {
     return {};
   }
+
+  /// In one run. By default every access moves all its bytes, as its effect
+  /// says.
+  virtual Cost cost(const plan::Plan &plan, const plan::Step &step) const;
+
+protected:
+  /// Adds bytes that the step moves of the memory in which an access lies.
+  static void move(const plan::Plan &plan, const plan::Step &step, int access,
+                   Effect effect, Checked bytes, Cost &cost);
 };
 
 /// Defines `steps::FUNCTION()`, the one object of a kind, for Step.cpp's table.

@@ -1,0 +1,347 @@
+//===- Cost.cpp - what a launch of a kernel costs -------------------------===//
+
+#include "codegen/emit/Cost.h"
+
+#include "codegen/emit/Lanes.h"
+#include "codegen/emit/loops/ColumnFolds.h"
+#include "codegen/emit/loops/RowSweeps.h"
+#include "codegen/emit/loops/ScanLoops.h"
+#include "codegen/emit/loops/ScatterLoops.h"
+#include "passes/ir/nn/Numerics.h"
+#include "passes/ir/nn/Queries.h"
+#include "llvm/ADT/STLExtras.h"
+#include <map>
+#include <numeric>
+#include <set>
+
+using namespace mlir;
+using namespace mlir::zg;
+using namespace mlir::zg::emit;
+
+namespace {
+
+int64_t bytesOf(Type element) {
+  return storageType(element).getIntOrFloatBitWidth() / 8;
+}
+
+int64_t elementsOf(Type type) {
+  return cast<RankedTensorType>(type).getNumElements();
+}
+
+int64_t wholeBytes(Type type) {
+  return elementsOf(type) *
+         bytesOf(cast<RankedTensorType>(type).getElementType());
+}
+
+/// Returns how many elements a view without an indirection reads, each counted
+/// once. Exact where no two dimensions overlap, and where they do as those of a
+/// sliding window; else at most so many.
+int64_t distinctElements(const View &view) {
+  std::vector<std::pair<int64_t, int64_t>> dims; // stride, size
+  for (const ViewDim &dim : view.dims) {
+    if (dim.hi <= dim.lo) {
+      return 0;
+    }
+    if (dim.stride != 0 && dim.hi - dim.lo > 1) {
+      dims.emplace_back(std::abs(dim.stride), dim.hi - dim.lo);
+    }
+  }
+  llvm::sort(dims);
+  int64_t count = 1, span = 1; // of the dimensions so far
+  for (auto [stride, size] : dims) {
+    int64_t wider = span + (size - 1) * stride;
+    bool apart = stride >= span;
+    count = apart ? count * size : std::min(count * size, wider);
+    span = wider;
+  }
+  return count;
+}
+
+/// Returns how many elements of the base a leaf's view reads.
+int64_t elementsRead(const View &view) {
+  int64_t elements = distinctElements(view);
+  if (view.indirection) {
+    elements *= distinctElements(*view.indirection->index);
+    elements = std::min(elements, view.numElements());
+  }
+  return std::min(elements, elementsOf(view.base.getType()));
+}
+
+/// Equal for views that read the same elements.
+std::string placesOf(const View &view) {
+  std::vector<std::array<int64_t, 3>> dims;
+  for (const ViewDim &dim : view.dims) {
+    if (dim.stride != 0 && dim.size > 1) {
+      dims.push_back({dim.stride, dim.lo, dim.hi});
+    }
+  }
+  llvm::sort(dims);
+  std::string key = std::to_string(view.offset);
+  for (const auto &[stride, lo, hi] : dims) {
+    key += "," + std::to_string(stride) + ":" + std::to_string(lo) + ":" +
+           std::to_string(hi);
+  }
+  if (view.indirection) {
+    View index = *view.indirection->index;
+    key += "@" + std::to_string(size_t(index.base.getAsOpaquePointer())) +
+           placesOf(index);
+  }
+  return key;
+}
+
+/// Counts for the nodes of a graph how many sweeps compute them, and how many
+/// elements each time.
+class Counter {
+public:
+  Counter(nn::KernelOp kernel, Graph &graph)
+      : kernel(kernel), graph(graph), visits(graph.getNodes().size()) {
+    cost.operands.resize(kernel->getNumOperands() + kernel->getNumResults());
+    const Domain &domain = graph.getDomain();
+    cost.elements = domain.rows * domain.cols;
+  }
+
+  /// One sweep computes the nodes: what changes with the column `elements`
+  /// times. Reductions are computed by `reduce`.
+  void sweep(ArrayRef<Node *> roots, int64_t elements);
+  void reduce(const Node *reduction) {
+    count(reduction, graph.getDomain().rows * graph.getDomain().cols);
+  }
+  void write(unsigned result, int64_t stride = 0);
+
+  /// Sums up, once all sweeps were counted.
+  KernelCost take();
+
+  KernelCost cost;
+
+private:
+  struct Visit {
+    int64_t sweeps = 0, elements = 0;
+  };
+  struct Leaf {
+    int64_t bytes = 0, sweeps = 0;
+  };
+  void count(const Node *node, int64_t times);
+  void addLeaf(const View &view, int64_t sweeps);
+  void addWidth(const Node &node);
+
+  nn::KernelOp kernel;
+  Graph &graph;
+  std::vector<Visit> visits;
+  /// By operand and places.
+  std::map<unsigned, std::map<std::string, Leaf>> leaves;
+};
+
+void Counter::sweep(ArrayRef<Node *> roots, int64_t elements) {
+  SmallVector<Node *> stack(roots);
+  std::set<unsigned> seen;
+  while (!stack.empty()) {
+    Node *node = stack.pop_back_val();
+    if (node->kind == Node::Kind::Reduce || !seen.insert(node->id).second) {
+      continue;
+    }
+    Visit &visit = visits[node->id];
+    bool varies = node->level == Level::Column;
+    visit.sweeps = varies ? visit.sweeps + 1 : 1;
+    int64_t once = varies                      ? elements
+                   : node->level == Level::Row ? graph.getDomain().rows
+                                               : 1;
+    visit.elements = std::max(visit.elements, once);
+    llvm::append_range(stack, node->operands);
+  }
+}
+
+/// Adds `times` computations of an op or a reduction.
+void Counter::count(const Node *node, int64_t times) {
+  auto isOf = [&](unsigned bits) {
+    auto matches = [&](Type element) {
+      Type type = valueType(element);
+      return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == bits;
+    };
+    return matches(node->element) ||
+           llvm::any_of(node->operands, [&](Node *operand) {
+             return matches(operand->element);
+           });
+  };
+  OperationCount &in = isOf(64)   ? cost.f64
+                       : isOf(32) ? cost.f32
+                                  : cost.integers;
+  bool special = node->kind == Node::Kind::Op && nn::isCostly(node->op);
+  (special ? in.special : in.simple) += times;
+}
+
+void Counter::addLeaf(const View &view, int64_t sweeps) {
+  auto argument = dyn_cast<BlockArgument>(view.base);
+  if (!argument) {
+    return; // in the code
+  }
+  int64_t size =
+      bytesOf(cast<RankedTensorType>(argument.getType()).getElementType());
+  Leaf &leaf = leaves[argument.getArgNumber()][placesOf(view)];
+  leaf.bytes = elementsRead(view) * size;
+  leaf.sweeps = std::max(leaf.sweeps, sweeps);
+}
+
+void Counter::addWidth(const Node &node) {
+  auto argument = dyn_cast<BlockArgument>(node.view.base);
+  bool repeated = llvm::all_of(
+      node.access.inner, [](const ViewDim &dim) { return dim.stride == 0; });
+  if (!argument || node.level != Level::Column || repeated) {
+    return;
+  }
+  int64_t bytes = bytesOf(node.element), width = bytes;
+  if (node.access.isContiguous() &&
+      !(node.index && node.index->variesInRow())) {
+    width *= alignedElements(node, kWidestAccess / bytes);
+  }
+  int64_t &least = cost.operands[argument.getArgNumber()].width;
+  least = least == 0 ? width : std::min(least, width);
+}
+
+/// Writes every element of a result once, side by side where its rows begin
+/// `stride` elements apart; 0: one element a row.
+void Counter::write(unsigned number, int64_t stride) {
+  Type type = kernel->getResult(number).getType();
+  OperandCost &written = cost.operands[kernel->getNumOperands() + number];
+  written.moved = wholeBytes(type);
+  if (stride > 0) {
+    int64_t bytes = bytesOf(cast<RankedTensorType>(type).getElementType());
+    bool oneRow = graph.getDomain().rows == 1;
+    written.width =
+        bytes * std::gcd(kWidestAccess / bytes, oneRow ? int64_t(0) : stride);
+  }
+}
+
+KernelCost Counter::take() {
+  const Domain &domain = graph.getDomain();
+  bool keeps = domain.cols <= nn::kRowSegment;
+  for (const Node &node : graph.getNodes()) {
+    const Visit &visit = visits[node.id];
+    if (visit.sweeps == 0) {
+      continue;
+    }
+    if (node.kind == Node::Kind::Op) {
+      count(&node, visit.elements * (keeps ? 1 : visit.sweeps));
+    } else if (node.kind == Node::Kind::Load) {
+      addLeaf(node.view, visit.sweeps);
+      addWidth(node);
+      if (node.view.indirection) {
+        addLeaf(*node.view.indirection->index, visit.sweeps);
+      }
+    }
+  }
+  int64_t all = 0; // read in a sweep
+  for (const auto &[operand, views] : leaves) {
+    for (const auto &[places, leaf] : views) {
+      all += leaf.bytes;
+    }
+  }
+  bool cached = all / domain.rows <= kCachedRow;
+  for (const auto &[operand, views] : leaves) {
+    int64_t sum = 0, most = 1;
+    for (const auto &[places, leaf] : views) {
+      int64_t sweeps = cached ? 1 : leaf.sweeps;
+      sum += leaf.bytes * sweeps;
+      most = std::max(most, sweeps);
+    }
+    int64_t whole = wholeBytes(kernel->getOperand(operand).getType());
+    cost.operands[operand].moved = std::min(sum, whole * most);
+  }
+  return std::move(cost);
+}
+
+FailureOr<KernelCost> costOfRows(nn::KernelOp kernel) {
+  RowSweeps sweeps;
+  if (failed(sweeps.find(kernel))) {
+    return failure();
+  }
+  Counter counter(kernel, *sweeps.graph);
+  for (const Sweep &sweep : sweeps.sweeps) {
+    SmallVector<Node *> roots;
+    for (Node *reduction : sweep.reductions) {
+      roots.push_back(reduction->operands[0]);
+      counter.reduce(reduction);
+    }
+    for (const RowResult &result : sweep.stores) {
+      roots.push_back(result.node);
+      counter.write(result.number, result.stride);
+    }
+    counter.sweep(roots, counter.cost.elements);
+  }
+  for (const RowResult &result : sweeps.rowResults) {
+    counter.sweep(result.node, counter.cost.elements);
+    counter.write(result.number);
+  }
+  return counter.take();
+}
+
+FailureOr<KernelCost> costOfColumns(nn::KernelOp kernel) {
+  ColumnFolds folds;
+  if (failed(folds.find(kernel))) {
+    return failure();
+  }
+  Counter counter(kernel, *folds.graph);
+  SmallVector<Node *> roots;
+  for (Node *reduction : folds.reductions) {
+    roots.push_back(reduction->operands[0]);
+    counter.reduce(reduction);
+  }
+  counter.sweep(roots, counter.cost.elements);
+  counter.sweep(folds.results, folds.columns());
+  for (unsigned i = 0; i < folds.results.size(); ++i) {
+    counter.write(i, folds.domain.cols);
+  }
+  return counter.take();
+}
+
+FailureOr<KernelCost> costOfScan(nn::KernelOp kernel) {
+  ScanLoops scan;
+  if (failed(scan.find(kernel))) {
+    return failure();
+  }
+  Counter counter(kernel, *scan.graph);
+  counter.sweep(scan.operand, counter.cost.elements);
+  counter.reduce(scan.operand);
+  counter.write(0, scan.inner);
+  return counter.take();
+}
+
+FailureOr<KernelCost> costOfScatter(nn::KernelOp kernel) {
+  ScatterLoops scatter;
+  if (failed(scatter.find(kernel))) {
+    return failure();
+  }
+  Counter counter(kernel, *scatter.graph);
+  counter.sweep({scatter.index, scatter.update}, counter.cost.elements);
+  bool combines = scatter.scatter.getCombine().has_value();
+  if (combines) {
+    counter.reduce(scatter.update);
+  }
+  counter.write(0, scatter.cols);
+  KernelCost cost = counter.take();
+  // First the whole table is set, then rows of it are updated.
+  OperandCost &result = cost.operands.back();
+  int64_t whole = result.moved;
+  result.moved +=
+      cost.elements * (combines ? 2 : 1) * bytesOf(scatter.update->element);
+  if (scatter.table) {
+    cost.operands[scatter.table.getArgNumber()] = {whole, whole, 0};
+    result.movedApart = whole;
+  }
+  return cost;
+}
+
+} // namespace
+
+FailureOr<KernelCost> emit::costOf(nn::KernelOp kernel) {
+  switch (kernel.getForm()) {
+  case nn::KernelForm::rows:
+    return costOfRows(kernel);
+  case nn::KernelForm::columns:
+    return costOfColumns(kernel);
+  case nn::KernelForm::scan:
+    return costOfScan(kernel);
+  case nn::KernelForm::scatter:
+    return costOfScatter(kernel);
+  }
+  llvm_unreachable("every form has a case");
+}
