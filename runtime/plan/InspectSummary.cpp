@@ -29,7 +29,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr size_t kColumns = 80;
-constexpr size_t kMostClasses = 5; // so that all is one screen
+constexpr size_t kMostClasses = 4; // so that all is one screen
 
 /// As much of a line as a screen is wide.
 std::string fitted(std::string line) {
@@ -45,9 +45,12 @@ std::string fitted(std::string line) {
 std::string wrapped(const std::string &label, const std::string &text,
                     const std::string &separator = ", ") {
   std::string out, line = label;
+  // A line that goes on ends with the separator, but for its space.
+  size_t width =
+      kColumns - absl::StripTrailingAsciiWhitespace(separator).size();
   for (absl::string_view part : absl::StrSplit(text, separator)) {
     bool first = line.size() == label.size();
-    if (!first && line.size() + separator.size() + part.size() >= kColumns) {
+    if (!first && line.size() + separator.size() + part.size() > width) {
       line += separator;
       absl::StrAppend(&out, absl::StripTrailingAsciiWhitespace(line), "\n");
       line = std::string(label.size(), ' ');
@@ -185,7 +188,7 @@ std::string stepsText(const plan::Plan &plan) {
 std::string costsText(const plan::Plan &plan, bool exact) {
   Cost cost = costOf(plan);
   MovedBytes moved = cost.moved();
-  return absl::StrCat(countIn(cost.computed().all().saturated(), exact),
+  return absl::StrCat(countText(cost.computed().all().saturated()),
                       " operations, ", sizeIn(moved.read.saturated(), exact),
                       " read, ", sizeIn(moved.written.saturated(), exact),
                       " written, ",

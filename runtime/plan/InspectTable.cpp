@@ -17,8 +17,8 @@ std::string sizeIn(uint64_t bytes, bool exact) {
   return exact ? grouped(bytes) : options::sizeText(bytes);
 }
 
-std::string countIn(uint64_t count, bool exact) {
-  if (exact || count < 1000) {
+std::string countText(uint64_t count) {
+  if (count < 1000) {
     return grouped(count);
   }
   double value = double(count);

@@ -13,8 +13,8 @@ namespace zerograph {
 /// "1.53 GiB", or all digits in groups if `exact`.
 std::string sizeIn(uint64_t bytes, bool exact);
 
-/// "1.46 T", thousands to a letter, or all digits in groups if `exact`.
-std::string countIn(uint64_t count, bool exact);
+/// "1.46 T": a count to three digits, thousands to a letter.
+std::string countText(uint64_t count);
 
 /// A value for people: "yes" and "no", counts in groups of digits or, if
 /// `size`, as bytes; "[1, 2]"; the values of an object one after the other;

@@ -10,8 +10,8 @@ from onnx_bytes import INT64, model, node, tensor, value_info
 from support import GPT, MLP, MODELS, Case, main
 
 COMPILE = ["compile", MLP, "-o", "x.zgplan", "--micro-batch", "8"]
-SECTIONS = ["settings", "units", "memory", "precision", "collectives",
-            "transfers", "findings", "slices", "steps", "kernels"]
+SECTIONS = ["settings", "units", "memory", "precision", "costs",
+            "collectives", "transfers", "findings", "slices", "steps", "kernels"]
 
 
 class Inspect(Case):
@@ -35,7 +35,7 @@ class Inspect(Case):
                     self.assertLessEqual(len(line), 80)
                     self.assertFalse(line.endswith("..."), line)
                 for word in ("Memory of a rank", "live at most", "allocated",
-                             "Fits: ", "Traffic: ", "Steps: ",
+                             "Fits: ", "Traffic: ", "Steps: ", "Costs: ",
                              "Findings: none\n", "docs/inspect.md"):
                     self.assertIn(word, text)
             for section in SECTIONS:
@@ -59,6 +59,9 @@ class Inspect(Case):
         self.assertIn("optimizer", rows)
         self.assertIn(f"gathers {report['traffic']['gather']:,}, reductions "
                       f"{report['traffic']['reduce']:,}", text)
+        costs = report["costs"]
+        self.assertIn(f"{costs['read']:,} read, {costs['written']:,} written, "
+                      f"{costs['launches']:,} launches\n", text)
         whole = sum(arena["bytes"] for arena in arenas)
         self.assertIn(f"Fits:     a host with {whole:,} free a rank (2: "
                       f"{2 * whole:,}), 150 MiB a process\n", text)
@@ -76,6 +79,19 @@ class Inspect(Case):
         self.assertIn(self.show("--steps"), both)
         self.refused("inspect", "x.zgplan", "--step",
                      parts=["did you mean --step"])
+
+    def test_costs_of_steps_name_their_kernels(self):
+        self.succeeds(*COMPILE, "--target", "cuda:sm_90")
+        report = json.loads(self.show("--json"))
+        launches = [step for step in report["steps"] if step["op"] == "launch"]
+        kernels = self.show("--kernels")
+        for step in launches:
+            self.assertIn(f" {step['kernel']}", kernels)
+            self.assertGreater(step["elements_a_thread"], 0)
+            self.assertIn(step["narrowest_access"], (0, 1, 2, 4, 8, 16))
+        for key in ("read", "written", "operations", "launches"):
+            self.assertEqual(sum(step["cost"][key] for step in report["steps"]),
+                             report["costs"][key])
 
     def test_slices_have_places_and_lives(self):
         self.succeeds(*COMPILE, "--ranks", "2", "--zero", "3", "--accumulate",
