@@ -35,7 +35,7 @@ int64_t wholeBytes(Type type) {
 
 /// Returns how many elements a view without an indirection reads, each counted
 /// once. Exact where no two dimensions overlap, and where they do as those of a
-/// sliding window; else at most so many.
+/// sliding window without gaps; else at least so many as it reads.
 int64_t distinctElements(const View &view) {
   std::vector<std::pair<int64_t, int64_t>> dims; // stride, size
   for (const ViewDim &dim : view.dims) {
@@ -67,7 +67,7 @@ int64_t elementsRead(const View &view) {
   return std::min(elements, elementsOf(view.base.getType()));
 }
 
-/// Equal for views that read the same elements.
+/// Returns a key that only views of the same elements of a base share.
 std::string placesOf(const View &view) {
   std::vector<std::array<int64_t, 3>> dims;
   for (const ViewDim &dim : view.dims) {
@@ -83,7 +83,9 @@ std::string placesOf(const View &view) {
   }
   if (view.indirection) {
     View index = *view.indirection->index;
-    key += "@" + std::to_string(size_t(index.base.getAsOpaquePointer())) +
+    key += "@" + std::to_string(view.indirection->rows) + ":" +
+           std::to_string(view.indirection->rowStride) + ":" +
+           std::to_string(size_t(index.base.getAsOpaquePointer())) +
            placesOf(index);
   }
   return key;
@@ -103,10 +105,9 @@ public:
   /// One sweep computes the nodes: what changes with the column `elements`
   /// times. Reductions are computed by `reduce`.
   void sweep(ArrayRef<Node *> roots, int64_t elements);
-  void reduce(const Node *reduction) {
-    count(reduction, graph.getDomain().rows * graph.getDomain().cols);
-  }
-  void write(unsigned result, int64_t stride = 0);
+  /// Every element of the domain is added to something of this type.
+  void reduce(Type element) { countOf(element).simple += cost.elements; }
+  void write(unsigned result, int64_t rows = 1, int64_t stride = 0);
 
   /// Sums up, once all sweeps were counted.
   KernelCost take();
@@ -120,6 +121,7 @@ private:
   struct Leaf {
     int64_t bytes = 0, sweeps = 0;
   };
+  OperationCount &countOf(Type element);
   void count(const Node *node, int64_t times);
   void addLeaf(const View &view, int64_t sweeps);
   void addWidth(const Node &node);
@@ -127,7 +129,7 @@ private:
   nn::KernelOp kernel;
   Graph &graph;
   std::vector<Visit> visits;
-  /// By operand and places.
+  /// Maps each operand's number to its views, by the places that they read.
   std::map<unsigned, std::map<std::string, Leaf>> leaves;
 };
 
@@ -150,23 +152,22 @@ void Counter::sweep(ArrayRef<Node *> roots, int64_t elements) {
   }
 }
 
-/// Adds `times` computations of an op or a reduction.
+OperationCount &Counter::countOf(Type element) {
+  Type type = valueType(element);
+  return !isa<FloatType>(type)               ? cost.integers
+         : type.getIntOrFloatBitWidth() > 32 ? cost.f64
+                                             : cost.f32;
+}
+
+/// Adds `times` computations of an op, in the widest type that it touches.
 void Counter::count(const Node *node, int64_t times) {
-  auto isOf = [&](unsigned bits) {
-    auto matches = [&](Type element) {
-      Type type = valueType(element);
-      return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == bits;
-    };
-    return matches(node->element) ||
-           llvm::any_of(node->operands, [&](Node *operand) {
-             return matches(operand->element);
-           });
-  };
-  OperationCount &in = isOf(64)   ? cost.f64
-                       : isOf(32) ? cost.f32
-                                  : cost.integers;
-  bool special = node->kind == Node::Kind::Op && nn::isCostly(node->op);
-  (special ? in.special : in.simple) += times;
+  OperationCount *in = &countOf(node->element);
+  for (Node *operand : node->operands) {
+    OperationCount *other = &countOf(operand->element);
+    bool wider = other == &cost.f64 || in == &cost.integers;
+    in = wider ? other : in;
+  }
+  (nn::isCostly(node->op) ? in->special : in->simple) += times;
 }
 
 void Counter::addLeaf(const View &view, int64_t sweeps) {
@@ -183,31 +184,31 @@ void Counter::addLeaf(const View &view, int64_t sweeps) {
 
 void Counter::addWidth(const Node &node) {
   auto argument = dyn_cast<BlockArgument>(node.view.base);
-  bool repeated = llvm::all_of(
-      node.access.inner, [](const ViewDim &dim) { return dim.stride == 0; });
+  bool chosen = node.index && node.index->variesInRow();
+  bool repeated = !chosen && llvm::all_of(node.access.inner, [](auto &dim) {
+    return dim.stride == 0;
+  });
   if (!argument || node.level != Level::Column || repeated) {
     return;
   }
   int64_t bytes = bytesOf(node.element), width = bytes;
-  if (node.access.isContiguous() &&
-      !(node.index && node.index->variesInRow())) {
+  if (node.access.isContiguous() && !chosen) {
     width *= alignedElements(node, kWidestAccess / bytes);
   }
   int64_t &least = cost.operands[argument.getArgNumber()].width;
   least = least == 0 ? width : std::min(least, width);
 }
 
-/// Writes every element of a result once, side by side where its rows begin
-/// `stride` elements apart; 0: one element a row.
-void Counter::write(unsigned number, int64_t stride) {
+/// Writes every element of a result once, side by side in `rows` rows that
+/// begin `stride` elements apart; 0: one element a row.
+void Counter::write(unsigned number, int64_t rows, int64_t stride) {
   Type type = kernel->getResult(number).getType();
   OperandCost &written = cost.operands[kernel->getNumOperands() + number];
   written.moved = wholeBytes(type);
   if (stride > 0) {
     int64_t bytes = bytesOf(cast<RankedTensorType>(type).getElementType());
-    bool oneRow = graph.getDomain().rows == 1;
-    written.width =
-        bytes * std::gcd(kWidestAccess / bytes, oneRow ? int64_t(0) : stride);
+    written.width = bytes * std::gcd(kWidestAccess / bytes,
+                                     rows == 1 ? int64_t(0) : stride);
   }
 }
 
@@ -259,11 +260,11 @@ FailureOr<KernelCost> costOfRows(nn::KernelOp kernel) {
     SmallVector<Node *> roots;
     for (Node *reduction : sweep.reductions) {
       roots.push_back(reduction->operands[0]);
-      counter.reduce(reduction);
+      counter.reduce(reduction->element);
     }
     for (const RowResult &result : sweep.stores) {
       roots.push_back(result.node);
-      counter.write(result.number, result.stride);
+      counter.write(result.number, sweeps.domain.rows, result.stride);
     }
     counter.sweep(roots, counter.cost.elements);
   }
@@ -283,12 +284,12 @@ FailureOr<KernelCost> costOfColumns(nn::KernelOp kernel) {
   SmallVector<Node *> roots;
   for (Node *reduction : folds.reductions) {
     roots.push_back(reduction->operands[0]);
-    counter.reduce(reduction);
+    counter.reduce(reduction->element);
   }
   counter.sweep(roots, counter.cost.elements);
   counter.sweep(folds.results, folds.columns());
   for (unsigned i = 0; i < folds.results.size(); ++i) {
-    counter.write(i, folds.domain.cols);
+    counter.write(i, folds.domain.runs, folds.domain.cols);
   }
   return counter.take();
 }
@@ -300,8 +301,8 @@ FailureOr<KernelCost> costOfScan(nn::KernelOp kernel) {
   }
   Counter counter(kernel, *scan.graph);
   counter.sweep(scan.operand, counter.cost.elements);
-  counter.reduce(scan.operand);
-  counter.write(0, scan.inner);
+  counter.reduce(scan.operand->element);
+  counter.write(0, scan.outer * scan.length, scan.inner);
   return counter.take();
 }
 
@@ -314,9 +315,9 @@ FailureOr<KernelCost> costOfScatter(nn::KernelOp kernel) {
   counter.sweep({scatter.index, scatter.update}, counter.cost.elements);
   bool combines = scatter.scatter.getCombine().has_value();
   if (combines) {
-    counter.reduce(scatter.update);
+    counter.reduce(scatter.update->element);
   }
-  counter.write(0, scatter.cols);
+  counter.write(0, scatter.tableRows, scatter.cols);
   KernelCost cost = counter.take();
   // First the whole table is set, then rows of it are updated.
   OperandCost &result = cost.operands.back();
@@ -324,7 +325,9 @@ FailureOr<KernelCost> costOfScatter(nn::KernelOp kernel) {
   result.moved +=
       cost.elements * (combines ? 2 : 1) * bytesOf(scatter.update->element);
   if (scatter.table) {
-    cost.operands[scatter.table.getArgNumber()] = {whole, whole, 0};
+    OperandCost &table = cost.operands[scatter.table.getArgNumber()];
+    table.moved += whole;
+    table.movedApart = whole;
     result.movedApart = whole;
   }
   return cost;

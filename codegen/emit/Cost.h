@@ -1,18 +1,21 @@
 //===- Cost.h - what a launch of a kernel costs ---------------------------===//
 //
 // A kernel's op tree tells which bytes a launch touches and how often it
-// computes. What is counted is memory traffic, not instructions:
+// computes. Memory traffic is counted, not instructions:
 //
 // - Elements that a launch reads or writes count once, however many threads do
 //   so, and only those: a view of a third of a tensor is a third of its bytes.
 //   Views of one operand that share some elements count as if they were apart,
 //   up to the whole operand. A gather counts each row that it chooses, as the
 //   indices are not known, up to the whole table.
-// - A row stays in a cache from one sweep to the next where what it reads has
-// at
-//   most kCachedRow bytes. What a longer row reads counts once a sweep.
-// - A value that several sweeps use is computed once in rows of at most
-//   nn::kRowSegment columns, which devices keep; in longer rows once a sweep.
+// - A row stays in a cache from one sweep to the next where what a sweep reads
+//   has at most kCachedRow bytes a row. What longer rows read counts once a
+//   sweep.
+// - A scatter sets the whole table and then changes a row for each update. One
+//   that adds reads that row too, which counts as written.
+// - A value that several sweeps use counts once in rows of at most
+//   nn::kRowSegment columns, as if every device kept it, which they do as far
+//   as registers or the stack suffice; in longer rows it counts once a sweep.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +33,7 @@ inline constexpr int64_t kCachedRow = 256 << 10;
 /// What a launch moves of an operand or a result.
 struct OperandCost {
   int64_t moved = 0;      ///< bytes
-  int64_t movedApart = 0; ///< of these, only where the result lies apart
+  int64_t movedApart = 0; ///< of these, where no result lies on the operand
   /// Bytes of the widest access, up to kWidestAccess, that every row which is
   /// read or written side by side is aligned to; 0: there is none.
   int64_t width = 0;

@@ -38,12 +38,10 @@ void writeProduct(nn::MatmulOp matmul, plan::Kernel &entry) {
   plan::Operand &a = *entry.mutable_operands(0),
                 &b = *entry.mutable_operands(1);
   plan::Operand &c = *entry.mutable_operands(2);
-  auto moved = [&](const plan::Operand &one, const plan::Operand &other) {
-    return zerograph::readInProduct(uint64_t(batch), one.bytes(), other.bytes())
-        .saturated();
-  };
-  a.set_moved(moved(a, b));
-  b.set_moved(moved(b, a));
+  auto read = zerograph::readInProduct(uint64_t(batch), a.bytes(), b.bytes(),
+                                       c.bytes());
+  a.set_moved(read[0].saturated());
+  b.set_moved(read[1].saturated());
   c.set_moved(c.bytes());
   int64_t k = lhs.getDimSize(rank - (matmul.getTransposeA() ? 2 : 1));
   plan::ElementType in = a.type() == plan::F64 ? plan::F64 : plan::F32;

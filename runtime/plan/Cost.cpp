@@ -5,6 +5,8 @@
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/steps/Step.h"
 
+#include <algorithm>
+
 namespace zerograph {
 
 void Cost::add(const Cost &other, Checked times) {
@@ -58,10 +60,20 @@ Cost costOf(const plan::Plan &plan) {
   return sum;
 }
 
-Checked readInProduct(uint64_t batch, uint64_t bytes, uint64_t others) {
-  uint64_t matrix = others / batch;
-  uint64_t parts = matrix / kCachedOperand + (matrix % kCachedOperand != 0);
-  return Checked(bytes) * (bytes > others && parts > 1 ? parts : 1);
+std::array<Checked, 2> readInProduct(uint64_t batch, uint64_t a, uint64_t b,
+                                     uint64_t c) {
+  auto parts = [&](uint64_t bytes) {
+    uint64_t matrix = bytes / batch;
+    return matrix / kCachedOperand + (matrix % kCachedOperand != 0);
+  };
+  uint64_t smaller = std::min(a, b), larger = std::max(a, b);
+  Checked first = Checked(larger) * parts(smaller) + smaller;
+  Checked second = Checked(smaller) * parts(c) + larger;
+  bool cutsResult = second.saturated() < first.saturated();
+  uint64_t again =
+      std::max<uint64_t>(cutsResult ? parts(c) : parts(smaller), 1);
+  bool ofA = (a == smaller) == cutsResult;
+  return {Checked(a) * (ofA ? again : 1), Checked(b) * (ofA ? 1 : again)};
 }
 
 } // namespace zerograph

@@ -1,8 +1,8 @@
 //===- Cost.h - what the steps of a plan cost -----------------------------===//
 //
-// Counted from the plan, exactly, by stated rules; how long it takes depends on
-// the machine. What a generated kernel costs, its op tree has told
-// (codegen/emit/Cost.h). What travels between ranks is in Traffic.h.
+// Costs are counted from the plan, exactly, by stated rules; how long a step
+// takes depends on the machine. Code generation counted what generated kernels
+// cost (codegen/emit/Cost.h). Traffic.h counts what travels between ranks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ struct MovedBytes {
   Checked all() const { return read + written; }
 };
 
-/// How often is computed in one type. A product's sum of k terms is k
+/// Counts operations in one type. A product's sum of k terms is k
 /// multiply-adds.
 struct OperationCounts {
   Checked multiplyAdds = 0, simple = 0, special = 0;
@@ -34,16 +34,17 @@ struct OperationCounts {
 };
 
 struct Cost {
-  /// By plan::Space.
+  /// Bytes of each plan::Space.
   std::array<MovedBytes, plan::Space_ARRAYSIZE> memory;
-  /// By the type in which is computed; see plan::Operations.
+  /// Operations by type: of a library's products the operands' own, of kernels
+  /// as plan::Operations has them.
   std::map<plan::ElementType, OperationCounts> operations;
-  /// Launches of kernels, and calls of a library that computes.
+  /// Counts launches of kernels, and calls of a library that computes.
   Checked launches = 0;
 
   /// Adds `times` of another.
   void add(const Cost &other, Checked times = 1);
-  /// In all memories but the file.
+  /// Returns the bytes of all memories but the file.
   MovedBytes moved() const;
   OperationCounts computed() const;
 };
@@ -51,17 +52,21 @@ struct Cost {
 /// Returns the cost of one run of a step of a valid plan.
 Cost costOf(const plan::Plan &plan, const plan::Step &step);
 
-/// In one step of training, all micro-batches; of a plan that runs forward, in
-/// one run.
+/// Returns the cost of one step of training, all micro-batches; of a plan that
+/// runs forward, of one run.
 Cost costOf(const plan::Plan &plan);
 
-/// Bytes that `batch` products of matrices read of an operand of `bytes`, the
-/// other one having `others`. The smaller matrix goes through the caches once.
-/// Where it has more than kCachedOperand bytes, it goes there in parts, and the
-/// larger one is read for each.
-Checked readInProduct(uint64_t batch, uint64_t bytes, uint64_t others);
+/// Returns the bytes that `batch` products of matrices, at least one, read of
+/// their operands, which have `a` and `b` bytes and the result `c`. Where one
+/// of the three matrices has at most kCachedOperand bytes, it stays in a cache,
+/// and each operand is read once. Else the smaller operand or the result is cut
+/// into such parts, whichever costs less: for each part of the smaller operand
+/// the larger one is read again, for each of the result the smaller one.
+std::array<Checked, 2> readInProduct(uint64_t batch, uint64_t a, uint64_t b,
+                                     uint64_t c);
 
-/// About what the last cache of a GPU or a processor holds beside other things.
+/// The bytes that the last cache of a GPU or a processor holds beside other
+/// things, about.
 inline constexpr uint64_t kCachedOperand = 16 << 20;
 
 } // namespace zerograph

@@ -12,6 +12,7 @@
 #include "runtime/plan/Validate.h"
 #include "runtime/plan/Verify.h"
 
+#include <cmath>
 #include <map>
 
 namespace zerograph {
@@ -233,19 +234,21 @@ Json accessesJson(const plan::Plan &plan, const plan::Step &step) {
 }
 
 /// Adds what the step costs, and of a kernel what decides how fast it can be:
-/// elements that a thread of a GPU computes, and the bytes of its narrowest
-/// access.
+/// the bytes of its narrowest access, and elements that a thread of a GPU
+/// computes. A scatter, which has more launches, shares them in several ways.
 void addCost(const plan::Plan &plan, const plan::Step &step, Json &json) {
+  json["node"] = withoutNumbers(step.name());
   json["cost"] = costJson(costOf(plan, step));
   if (!step.has_launch()) {
     return;
   }
   const plan::Kernel &kernel = plan.kernels(int(step.launch().kernel()));
   json["kernel"] = kernel.symbol();
-  if (kernel.has_cuda() && kernel.cuda().launches_size() > 0) {
+  int launches = kernel.cuda().launches_size();
+  if (launches == 1 || launches == 2) {
     const plan::CudaLaunch &first = kernel.cuda().launches(0);
-    json["elements_a_thread"] =
-        double(kernel.elements()) / first.grid() / first.block();
+    double elements = double(kernel.elements()) / first.grid() / first.block();
+    json["elements_a_thread"] = std::round(elements * 100) / 100;
   }
   uint32_t width = 0;
   for (const plan::Operand &operand : kernel.operands()) {

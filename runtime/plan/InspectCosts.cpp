@@ -14,28 +14,27 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// The nodes that are listed: what moves most.
-constexpr size_t kMostNodes = 20;
-
 struct Group {
   Checked steps = 0;
   Cost cost;
 };
 
-Json groupsJson(const std::map<std::string, Group> &groups, const char *key) {
-  Json list = Json::array();
-  for (const auto &[name, group] : groups) {
-    Json json{{key, name}, {"steps", group.steps.saturated()}};
-    json.update(costJson(group.cost));
-    list.push_back(std::move(json));
-  }
+Json groupJson(const Group &group) {
+  Json json{{"steps", group.steps.saturated()}};
+  json.update(costJson(group.cost));
+  return json;
+}
+
+/// Sorts objects that have the keys of costs: first what moves most.
+void sortByBytes(Json &list) {
   auto bytes = [](const Json &json) {
-    return json["read"].get<uint64_t>() + json["written"].get<uint64_t>();
+    return (Checked(json["read"].get<uint64_t>()) +
+            json["written"].get<uint64_t>())
+        .saturated();
   };
   std::stable_sort(list.begin(), list.end(), [&](auto &one, auto &other) {
     return bytes(one) > bytes(other);
   });
-  return list;
 }
 
 } // namespace
@@ -49,14 +48,19 @@ nlohmann::ordered_json costJson(const Cost &cost) {
 }
 
 nlohmann::ordered_json costsJson(const plan::Plan &plan) {
-  std::map<std::string, Group> kinds, nodes;
+  std::map<std::string, Group> kinds;
+  std::map<std::string, std::map<std::string, Group>> nodes; // by name, by kind
   Cost all;
   forEachStep(plan, [&](int p, int, const plan::Step &step) {
     uint64_t runs = runsPerStep(plan, plan.programs(p));
+    if (runs == 0) {
+      return; // an evaluation
+    }
     Cost cost = costOf(plan, step);
+    std::string kind(opName(step));
     all.add(cost, runs);
-    for (Group *group : {&kinds[std::string(opName(step))],
-                         &nodes[withoutNumbers(step.name())]}) {
+    for (Group *group :
+         {&kinds[kind], &nodes[withoutNumbers(step.name())][kind]}) {
       group->steps = group->steps + runs;
       group->cost.add(cost, runs);
     }
@@ -74,17 +78,25 @@ nlohmann::ordered_json costsJson(const plan::Plan &plan) {
     types.push_back({{"type", nameOf(type)},
                      {"multiply_adds", counts.multiplyAdds.saturated()},
                      {"simple", counts.simple.saturated()},
-                     {"special", counts.special.saturated()}});
+                     {"special", counts.special.saturated()},
+                     {"operations", counts.all().saturated()}});
   }
   Json json = costJson(all);
   json["memory"] = std::move(memory);
   json["types"] = std::move(types);
-  json["kinds"] = groupsJson(kinds, "op");
-  json["nodes"] = groupsJson(nodes, "name");
-  if (json["nodes"].size() > kMostNodes) {
-    json["nodes"].erase(json["nodes"].begin() + kMostNodes,
-                        json["nodes"].end());
+  Json &byKind = json["kinds"] = Json::array();
+  for (const auto &[kind, group] : kinds) {
+    byKind.emplace_back(Json{{"op", kind}}).update(groupJson(group));
   }
+  sortByBytes(byKind);
+  Json &byNode = json["nodes"] = Json::array();
+  for (const auto &[name, groups] : nodes) {
+    for (const auto &[kind, group] : groups) {
+      byNode.emplace_back(groupJson(group))
+          .update(Json{{"op", kind}, {"name", name}});
+    }
+  }
+  sortByBytes(byNode);
   return json;
 }
 

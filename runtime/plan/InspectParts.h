@@ -35,8 +35,8 @@ std::string withoutNumbers(const std::string &name);
 nlohmann::ordered_json costJson(const Cost &cost);
 
 /// What a training step of a valid plan costs: the same of all its steps; by
-/// memory, by the type of operations, by kind of step; and the twenty names of
-/// nodes, numbers left out, whose steps move most.
+/// memory, by the type of operations, by kind of step, and by the name of the
+/// node, numbers left out. What moves most stands first.
 nlohmann::ordered_json costsJson(const plan::Plan &plan);
 
 } // namespace zerograph

@@ -115,9 +115,13 @@ std::string withoutNumbers(const std::string &name) {
   endWord();
   // An exporter numbers all but the first.
   for (size_t at = 0; (at = result.find("_*", at)) != std::string::npos;) {
-    bool ends = at + 2 == result.size() || !absl::ascii_isalnum(result[at + 2]);
-    ends ? void(result.erase(at, 2)) : void(at += 2);
+    size_t next = result.find_first_not_of('_', at + 2);
+    bool ends = next == std::string::npos || !absl::ascii_isalnum(result[next]);
+    size_t begin = ends ? result.find_last_not_of('_', at) + 1 : at;
+    result.erase(begin, ends ? at + 2 - begin : 0);
+    at = ends ? begin : at + 2;
   }
+  result.resize(result.find_last_not_of('_') + 1);
   return result.empty() ? "*" : result;
 }
 

@@ -105,6 +105,32 @@ std::string classes(const Json &report, bool exact) {
   return out;
 }
 
+/// Lists the nodes that move most, and all others together.
+std::string costsOfNodes(const Json &report, bool exact) {
+  constexpr size_t kMost = 20;
+  Json rows = Json::array(), others{{"name", "others"}};
+  for (const Json &node : report["costs"]["nodes"]) {
+    if (rows.size() < kMost) {
+      rows.push_back(node);
+      continue;
+    }
+    for (const char *key : {"read", "written", "operations", "steps"}) {
+      others[key] = others.value(key, uint64_t(0)) + node[key].get<uint64_t>();
+    }
+  }
+  if (others.size() > 1) {
+    rows.push_back(others);
+  }
+  return tableText(rows,
+                   {{"read", true},
+                    {"written", true},
+                    {"operations"},
+                    {"steps"},
+                    {"op"},
+                    {"name"}},
+                   exact);
+}
+
 std::string findings(const Json &report, bool) {
   std::string out;
   if (report.contains("unsafe")) {
@@ -188,19 +214,18 @@ const std::vector<InspectSection> &inspectSections() {
        together({values("/costs", kSize, "operations"),
                  table("/costs/memory",
                        {{"space"}, {"read", kSize}, {"written", kSize}}),
-                 table("/costs/types",
-                       {{"type"}, {"multiply_adds"}, {"simple"}, {"special"}}),
+                 table("/costs/types", {{"type"},
+                                        {"multiply_adds"},
+                                        {"simple"},
+                                        {"special"},
+                                        {"operations"}}),
                  table("/costs/kinds", {{"op"},
                                         {"steps"},
                                         {"launches"},
                                         {"read", kSize},
                                         {"written", kSize},
                                         {"operations"}}),
-                 table("/costs/nodes", {{"read", kSize},
-                                        {"written", kSize},
-                                        {"operations"},
-                                        {"steps"},
-                                        {"name"}})})},
+                 costsOfNodes})},
       {"findings", "What is unsafe or wasteful", findings},
       {"slices", "Slices: where buffers lie, and when they live",
        table("/slices", {{"space"},

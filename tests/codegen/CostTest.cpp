@@ -134,6 +134,72 @@ TEST(Cost, SumsOverColumns) {
   expectCostIsCounted(columns.kernel, columns.run());
 }
 
+// As the indices are not known, every row that is chosen counts, up to all.
+TEST(Cost, GatheredRows) {
+  auto rows = [](const std::string &count) {
+    std::string result = "tensor<" + count + "x33xf32>";
+    return Counted(kernel("tensor<7x33xf32>", "tensor<" + count + "xi64>",
+                          "%r = nn.gather %a, %b : tensor<7x33xf32>, tensor<" +
+                              count + "xi64> -> " + result + "\n",
+                          result))
+        .moved();
+  };
+  EXPECT_THAT(rows("4"), ElementsAre(4 * 33 * 4, 32, 4 * 33 * 4));
+  EXPECT_THAT(rows("20"), ElementsAre(7 * 33 * 4, 160, 20 * 33 * 4));
+}
+
+TEST(Cost, AScatterSetsItsTableAndThenAddsToRows) {
+  Counted scatter(kernel("tensor<5xi64>", "tensor<5x37xf32>",
+                         "%r = nn.scatter sum %a, %b : tensor<5xi64>, "
+                         "tensor<5x37xf32> -> tensor<7x37xf32>\n",
+                         "tensor<7x37xf32>", "scatter"));
+  int64_t table = 7 * 37 * 4, updates = 5 * 37 * 4;
+  EXPECT_THAT(scatter.moved(), ElementsAre(40, updates, table + 2 * updates));
+  EXPECT_EQ(scatter.cost.operands[2].movedApart, 0);
+  EXPECT_EQ(scatter.cost.f32.simple, 5 * 37);
+}
+
+// Where the table has the result's place already, it is not set.
+TEST(Cost, AScatterIntoATable) {
+  Counted scatter(R"(
+nn.program @f(%x: tensor<5xi64>, %y: tensor<5x37xf32>, %z: tensor<7x37xf32>) {
+  %k = nn.kernel scatter (%a = %x, %b = %y, %c = %z) : (tensor<5xi64>, tensor<5x37xf32>, tensor<7x37xf32>) -> tensor<7x37xf32> {
+    %r = nn.scatter sum %a, %b into %c : tensor<5xi64>, tensor<5x37xf32> -> tensor<7x37xf32>
+    nn.yield %r : tensor<7x37xf32>
+  }
+  nn.return
+})");
+  int64_t table = 7 * 37 * 4, updates = 5 * 37 * 4;
+  EXPECT_THAT(scatter.moved(),
+              ElementsAre(40, updates, table, table + 2 * updates));
+  EXPECT_EQ(scatter.cost.operands[2].movedApart, table);
+  EXPECT_EQ(scatter.cost.operands[3].movedApart, table);
+}
+
+TEST(Cost, PaddingIsNotRead) {
+  Counted padded(kernel("tensor<3x20xf32>", "tensor<3x23xf32>",
+                        "%p = nn.pad %a [0, 2] value 7.0 : f32 : "
+                        "tensor<3x20xf32> -> tensor<3x23xf32>\n"
+                        "%r = nn.binary add %p, %b : tensor<3x23xf32>\n",
+                        "tensor<3x23xf32>"));
+  EXPECT_THAT(padded.moved(), ElementsAre(240, 276, 276));
+  expectCostIsCounted(padded.kernel, padded.run());
+}
+
+// The sums are no exponentials.
+TEST(Cost, RunningSums) {
+  Counted scan(kernel("tensor<3x9xf32>", "tensor<3x9xf32>",
+                      "%p = nn.binary mul %a, %b : tensor<3x9xf32>\n"
+                      "%e = nn.unary exp %p : tensor<3x9xf32> -> "
+                      "tensor<3x9xf32>\n"
+                      "%r = nn.cumsum %e dim 1 : tensor<3x9xf32>\n",
+                      "tensor<3x9xf32>", "scan"));
+  EXPECT_THAT(scan.moved(), ElementsAre(108, 108, 108));
+  EXPECT_EQ(scan.cost.f32.simple, 2 * 27);
+  EXPECT_EQ(scan.cost.f32.special, 27);
+  expectCostIsCounted(scan.kernel, scan.run());
+}
+
 TEST(Cost, TypesOfOperations) {
   Counted mixed(kernel("tensor<64xi32>", "tensor<64xf64>",
                        "%d = nn.convert %a : tensor<64xi32> -> "

@@ -77,6 +77,19 @@ public:
     return traffic;
   }
 
+  /// What the others send goes through staging.
+  Cost cost(const plan::Plan &plan, const plan::Step &step) const override {
+    Cost cost;
+    for (int i = 0; i < step.accesses_size(); ++i) {
+      bool staging = isStaging(step, i);
+      move(plan, step, i, staging ? Effect{true, true} : effect(step, i),
+           staging ? traffic(plan, step).scalar
+                   : Checked(step.accesses(i).bytes()),
+           cost);
+    }
+    return cost;
+  }
+
 private:
   static bool isStaging(const plan::Step &step, int access) {
     return access == pairedAccesses(step);

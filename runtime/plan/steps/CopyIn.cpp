@@ -85,6 +85,17 @@ public:
                : "streams of kind compute or copy_in copy in";
   }
 
+  /// A run reads one of the slots, and of it what it copies.
+  Cost cost(const plan::Plan &plan, const plan::Step &step) const override {
+    Cost cost;
+    for (int i = kSlots; i < step.accesses_size(); ++i) {
+      uint64_t bytes = step.accesses(i).bytes();
+      move(plan, step, 0, {true, false}, bytes, cost);
+      move(plan, step, i, {false, true}, bytes, cost);
+    }
+    return cost;
+  }
+
   void transfer(const plan::Step &step, ValueState &state) const override {
     for (int i = kSlots; i < step.accesses_size(); ++i) {
       state.arrive(step.accesses(i));

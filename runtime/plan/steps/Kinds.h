@@ -48,7 +48,7 @@ public:
 
 protected:
   virtual Checked multiplyAdds(const plan::Step &step) const = 0;
-  /// Of each operand.
+  /// Returns the bytes that are read of each operand.
   virtual std::array<Checked, 2> bytesRead(const plan::Step &step) const {
     return {step.accesses(0).bytes(), step.accesses(1).bytes()};
   }

@@ -106,9 +106,11 @@ public:
            cost);
     }
     for (const plan::Operations &operations : kernel.operations()) {
-      cost.operations[operations.type()] = {operations.multiply_adds(),
+      Cost more;
+      more.operations[operations.type()] = {operations.multiply_adds(),
                                             operations.simple(),
                                             operations.special()};
+      cost.add(more);
     }
     return cost;
   }
@@ -119,8 +121,9 @@ private:
                           const plan::Operand &operand, int number) {
     uint64_t apart = std::min(operand.moved_apart(), operand.moved());
     for (int i = 0; apart > 0 && i < step.accesses_size(); ++i) {
-      if (i != number && same(arenaRange(plan, step.accesses(i)),
-                              arenaRange(plan, step.accesses(number)))) {
+      if (step.accesses(i).mode() != operand.mode() &&
+          same(arenaRange(plan, step.accesses(i)),
+               arenaRange(plan, step.accesses(number)))) {
         return operand.moved() - apart;
       }
     }

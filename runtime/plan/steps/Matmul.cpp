@@ -100,9 +100,8 @@ protected:
         std::array{matmul.batch(), matmul.m(), matmul.n(), matmul.k()});
   }
   std::array<Checked, 2> bytesRead(const plan::Step &step) const override {
-    uint64_t batch = step.matmul().batch();
-    uint64_t a = step.accesses(0).bytes(), b = step.accesses(1).bytes();
-    return {readInProduct(batch, a, b), readInProduct(batch, b, a)};
+    return readInProduct(step.matmul().batch(), step.accesses(0).bytes(),
+                         step.accesses(1).bytes(), step.accesses(2).bytes());
   }
 
 private:

@@ -144,8 +144,8 @@ public:
     return {};
   }
 
-  /// In one run. By default every access moves all its bytes, as its effect
-  /// says.
+  /// Returns what one run costs. By default every access moves all its bytes,
+  /// as its effect says.
   virtual Cost cost(const plan::Plan &plan, const plan::Step &step) const;
 
 protected:

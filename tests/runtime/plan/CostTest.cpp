@@ -4,6 +4,7 @@
 
 #include "runtime/plan/Cost.h"
 #include "runtime/plan/Inspect.h"
+#include "runtime/plan/InspectParts.h"
 #include "gtest/gtest.h"
 
 namespace zerograph {
@@ -39,13 +40,27 @@ TEST(Cost, OfAProduct) {
   EXPECT_TRUE(deviceBytes(cost).written.is(step.accesses(2).bytes()));
 }
 
-TEST(Cost, TheLargerOperandIsReadForEachPartOfTheSmaller) {
-  constexpr uint64_t kMiB = 1 << 20;
-  EXPECT_TRUE(readInProduct(1, 64 * kMiB, 16 * kMiB).is(64 * kMiB));
-  EXPECT_TRUE(readInProduct(1, 64 * kMiB, 16 * kMiB + 1).is(128 * kMiB));
-  EXPECT_TRUE(readInProduct(1, 16 * kMiB + 1, 64 * kMiB).is(16 * kMiB + 1));
+TEST(Cost, WhatStaysInACacheIsReadOnce) {
+  constexpr uint64_t kMiB = 1 << 20, kLarge = 64 * kMiB;
+  auto read = [](uint64_t batch, uint64_t a, uint64_t b, uint64_t c) {
+    auto [ofA, ofB] = readInProduct(batch, a, b, c);
+    return std::pair(ofA.saturated(), ofB.saturated());
+  };
+  // Any of the three may stay there.
+  EXPECT_EQ(read(1, kLarge, 16 * kMiB, kLarge), std::pair(kLarge, 16 * kMiB));
+  EXPECT_EQ(read(1, 16 * kMiB, kLarge, kLarge), std::pair(16 * kMiB, kLarge));
+  EXPECT_EQ(read(1, kLarge, kLarge, 16 * kMiB), std::pair(kLarge, kLarge));
+  // B in two parts costs less than C in four.
+  EXPECT_EQ(read(1, kLarge, 32 * kMiB, kLarge),
+            std::pair(2 * kLarge, 32 * kMiB));
+  EXPECT_EQ(read(1, 40 * kMiB, 32 * kMiB, kLarge),
+            std::pair(2 * 40 * kMiB, 32 * kMiB));
+  // C in two costs less than B in four; the smaller one is read again.
+  EXPECT_EQ(read(1, 2 * kLarge, kLarge, 32 * kMiB),
+            std::pair(2 * kLarge, 2 * kLarge));
   // The matrices of a batch are multiplied apart.
-  EXPECT_TRUE(readInProduct(8, 128 * kMiB, 64 * kMiB).is(128 * kMiB));
+  EXPECT_EQ(read(8, 2 * kLarge, kLarge, 2 * kLarge),
+            std::pair(2 * kLarge, kLarge));
 }
 
 /// "forward a" of a plan whose kernel moves so much of its last access, and
@@ -120,6 +135,25 @@ TEST(Cost, FilesAreApart) {
   EXPECT_GT(states, 0u);
   EXPECT_TRUE(cost.memory[plan::NVME].read.is(states));
   EXPECT_TRUE(cost.memory[plan::NVME].written.is(states));
+  Checked others = cost.memory[plan::DEVICE].all() +
+                   cost.memory[plan::PINNED].all() +
+                   cost.memory[plan::HOST].all();
+  EXPECT_TRUE(cost.moved().all().is(others.saturated()));
+}
+
+TEST(Cost, NamesWithoutNumbersAreEqualForWhatRepeats) {
+  for (auto [name, expected] : {
+           std::pair("h.3.conv2d_12_ #1", "h.*.conv2d"),
+           std::pair("node_MatMul_7.gradient", "node_MatMul.gradient"),
+           std::pair("node_MatMul.gradient", "node_MatMul.gradient"),
+           std::pair("norm__12.gradient", "norm.gradient"),
+           std::pair("layer_3_out", "layer_*_out"),
+           std::pair("transformer.h.11", "transformer.h.*"),
+           std::pair("17", "*"),
+           std::pair("", "*"),
+       }) {
+    EXPECT_EQ(withoutNumbers(name), expected) << name;
+  }
 }
 
 TEST(Cost, ReportsAddUp) {
