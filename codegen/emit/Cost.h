@@ -26,11 +26,11 @@
 
 namespace mlir::zg::emit {
 
-/// Bytes of a row that stay in a cache: those of a GPU and of a processor have
-/// a few hundred KiB for each row that is computed at a time.
+/// The most bytes of a row that stay in a cache: a GPU and a processor have a
+/// few hundred KiB for each row that is computed at a time.
 inline constexpr int64_t kCachedRow = 256 << 10;
 
-/// What a launch moves of an operand or a result.
+/// The bytes that a launch moves of an operand or a result.
 struct OperandCost {
   int64_t moved = 0;      ///< bytes
   int64_t movedApart = 0; ///< of these, where no result lies on the operand
@@ -40,7 +40,7 @@ struct OperandCost {
 };
 inline constexpr int64_t kWidestAccess = 16;
 
-/// How often a launch computes in one type.
+/// Counts what a launch computes in one type.
 struct OperationCount {
   int64_t simple = 0, special = 0;
 };

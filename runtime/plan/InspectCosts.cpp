@@ -25,7 +25,7 @@ Json groupJson(const Group &group) {
   return json;
 }
 
-/// Sorts objects that have the keys of costs: first what moves most.
+/// Sorts objects that have the keys of costs: those that move most come first.
 void sortByBytes(Json &list) {
   auto bytes = [](const Json &json) {
     return (Checked(json["read"].get<uint64_t>()) +

@@ -31,12 +31,13 @@ nlohmann::ordered_json precisionJson(const plan::Plan &plan);
 /// "h.*.conv2d" of "h.3.conv2d_12_ #1": equal for what repeats in a model.
 std::string withoutNumbers(const std::string &name);
 
-/// Bytes read and written in all memories but the file, operations, launches.
+/// Reports bytes read and written in all memories but the file, operations, and
+/// launches.
 nlohmann::ordered_json costJson(const Cost &cost);
 
-/// What a training step of a valid plan costs: the same of all its steps; by
-/// memory, by the type of operations, by kind of step, and by the name of the
-/// node, numbers left out. What moves most stands first.
+/// Reports what a training step of a valid plan costs: in all; by memory, by
+/// the type of operations, by kind of step, and by the name of the node,
+/// numbers left out. The kind and the node that move most stand first.
 nlohmann::ordered_json costsJson(const plan::Plan &plan);
 
 } // namespace zerograph

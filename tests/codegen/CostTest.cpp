@@ -1,7 +1,7 @@
 //===- CostTest.cpp - what launches of kernels cost -----------------------===//
 //
-// Numbers that were worked out by hand. That they are what launches touch,
-// kernel by kernel of whole models, CudaModelsTest and CudaNodesTest show.
+// The numbers here were worked out by hand. CudaModelsTest and CudaNodesTest
+// compare the costs of every kernel of models with what launches touch.
 //
 //===----------------------------------------------------------------------===//
 
@@ -134,7 +134,7 @@ TEST(Cost, SumsOverColumns) {
   expectCostIsCounted(columns.kernel, columns.run());
 }
 
-// As the indices are not known, every row that is chosen counts, up to all.
+// Every row that is chosen counts, up to all: the indices are not known.
 TEST(Cost, GatheredRows) {
   auto rows = [](const std::string &count) {
     std::string result = "tensor<" + count + "x33xf32>";
@@ -159,7 +159,7 @@ TEST(Cost, AScatterSetsItsTableAndThenAddsToRows) {
   EXPECT_EQ(scatter.cost.f32.simple, 5 * 37);
 }
 
-// Where the table has the result's place already, it is not set.
+// A table that has the result's place already is not set.
 TEST(Cost, AScatterIntoATable) {
   Counted scatter(R"(
 nn.program @f(%x: tensor<5xi64>, %y: tensor<5x37xf32>, %z: tensor<7x37xf32>) {

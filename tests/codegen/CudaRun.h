@@ -35,7 +35,7 @@ public:
   std::vector<Bytes> run(size_t kernel, ArrayRef<Bytes> arguments,
                          uint32_t seed = 1,
                          std::optional<InPlace> inPlace = {});
-  /// What the last run touched of its operands, then of its results.
+  /// Returns what the last run touched of its operands, then of its results.
   const std::vector<zerograph::emulator::Touched> &touched() const {
     return noted;
   }

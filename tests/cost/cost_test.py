@@ -58,7 +58,7 @@ def moved(step):
 
 
 def is_made_whole(step):
-    """A launch that makes much of nothing."""
+    """Returns whether a launch makes much of nothing."""
     sizes = {mode: max((access["bytes"] for access in step["accesses"]
                         if access["mode"] == mode), default=0)
              for mode in ("read", "write")}
@@ -66,7 +66,7 @@ def is_made_whole(step):
 
 
 def summary(report):
-    """What of a report is in the table."""
+    """Returns what the table has of a report."""
     steps = report["steps"]
     nodes = collections.Counter()
     for step in steps:
@@ -102,7 +102,7 @@ def measure(case):
 
 
 def differences(case, budget, found):
-    """Lines that say what changed, and where."""
+    """Returns lines that say what changed, and where."""
     lines = []
     for key in sorted((budget.keys() | found.keys()) - {"nodes"}):
         before, after = budget.get(key, 0), found.get(key, 0)

@@ -49,7 +49,7 @@ struct Buffer {
   bool mayWrite = true;
   /// The lines where what is touched is noted; may be null.
   Lines *lines = nullptr;
-  /// Where touched elements are noted, if the element is not 0; may be null.
+  /// Touched elements are noted here, if the element is not 0; may be null.
   Touched *touched = nullptr;
 };
 

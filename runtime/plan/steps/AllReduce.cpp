@@ -77,7 +77,7 @@ public:
     return traffic;
   }
 
-  /// What the others send goes through staging.
+  /// Staging takes what the others send.
   Cost cost(const plan::Plan &plan, const plan::Step &step) const override {
     Cost cost;
     for (int i = 0; i < step.accesses_size(); ++i) {

@@ -92,7 +92,7 @@ public:
   }
 
 protected:
-  /// Counts those with the zeros around the input too.
+  /// Counts products with the zeros around the input too.
   Checked multiplyAdds(const plan::Step &step) const override {
     const plan::Convolution &op = step.convolution();
     Checked outputs =

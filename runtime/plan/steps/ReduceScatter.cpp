@@ -85,8 +85,7 @@ public:
     return traffic;
   }
 
-  /// What the others send goes through staging; where the library adds up, the
-  /// sum does.
+  /// Staging takes what the others send or, where the library adds up, the sum.
   Cost cost(const plan::Plan &plan, const plan::Step &step) const override {
     Cost cost;
     for (int i : {kWhole, kShard}) {

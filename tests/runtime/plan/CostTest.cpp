@@ -19,7 +19,7 @@ TEST(Cost, OfCollectives) {
   MovedBytes gather = deviceBytes(costOf(plan, program.steps(1)));
   EXPECT_TRUE(gather.read.is(1024));
   EXPECT_TRUE(gather.written.is(2048));
-  // What the other rank sends goes through staging.
+  // Staging takes what the other rank sends.
   Cost reduce = costOf(plan, program.steps(7));
   EXPECT_TRUE(deviceBytes(reduce).read.is(2048 + 1024));
   EXPECT_TRUE(deviceBytes(reduce).written.is(1024 + 1024));
