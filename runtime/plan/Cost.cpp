@@ -45,6 +45,12 @@ OperationCounts Cost::computed() const {
   return sum;
 }
 
+bool statesCosts(const plan::Plan &plan) {
+  return std::all_of(
+      plan.kernels().begin(), plan.kernels().end(),
+      [](const plan::Kernel &kernel) { return kernel.elements() != 0; });
+}
+
 Cost costOf(const plan::Plan &plan, const plan::Step &step) {
   return kindOf(step).cost(plan, step);
 }

@@ -49,6 +49,10 @@ struct Cost {
   OperationCounts computed() const;
 };
 
+/// Returns whether the plan says what its kernels cost; plans that older
+/// compilers made do not, and their kernels seem to cost nothing.
+bool statesCosts(const plan::Plan &plan);
+
 /// Returns the cost of one run of a step of a valid plan.
 Cost costOf(const plan::Plan &plan, const plan::Step &step);
 

@@ -82,6 +82,7 @@ nlohmann::ordered_json costsJson(const plan::Plan &plan) {
                      {"operations", counts.all().saturated()}});
   }
   Json json = costJson(all);
+  json["stated"] = statesCosts(plan);
   json["memory"] = std::move(memory);
   json["types"] = std::move(types);
   Json &byKind = json["kinds"] = Json::array();

@@ -186,6 +186,10 @@ std::string stepsText(const plan::Plan &plan) {
 
 /// "1.46 T operations, 8.13 GiB read, 3.05 GiB written, 442 launches".
 std::string costsText(const plan::Plan &plan, bool exact) {
+  if (!statesCosts(plan)) {
+    return "an older compiler made the plan and did not count them: compile "
+           "again";
+  }
   Cost cost = costOf(plan);
   MovedBytes moved = cost.moved();
   return absl::StrCat(countText(cost.computed().all().saturated()),

@@ -156,6 +156,15 @@ TEST(Cost, NamesWithoutNumbersAreEqualForWhatRepeats) {
   }
 }
 
+TEST(Cost, OfAnOlderPlanIsNotStated) {
+  plan::Plan plan = testing::stageThreePlan();
+  EXPECT_FALSE(statesCosts(plan));
+  for (plan::Kernel &kernel : *plan.mutable_kernels()) {
+    kernel.set_elements(1);
+  }
+  EXPECT_TRUE(statesCosts(plan));
+}
+
 TEST(Cost, ReportsAddUp) {
   LoadedPlan loaded;
   loaded.plan = testing::filePlan();
