@@ -20,19 +20,6 @@ using namespace mlir::zg::emit;
 
 namespace {
 
-int64_t bytesOf(Type element) {
-  return storageType(element).getIntOrFloatBitWidth() / 8;
-}
-
-int64_t elementsOf(Type type) {
-  return cast<RankedTensorType>(type).getNumElements();
-}
-
-int64_t wholeBytes(Type type) {
-  return elementsOf(type) *
-         bytesOf(cast<RankedTensorType>(type).getElementType());
-}
-
 /// Returns how many elements a view without an indirection reads, each counted
 /// once. Exact where no two dimensions overlap, and where they do as those of a
 /// sliding window without gaps; else at least so many as it reads.
@@ -64,7 +51,8 @@ int64_t elementsRead(const View &view) {
     elements *= distinctElements(*view.indirection->index);
     elements = std::min(elements, view.numElements());
   }
-  return std::min(elements, elementsOf(view.base.getType()));
+  return std::min(elements,
+                  cast<RankedTensorType>(view.base.getType()).getNumElements());
 }
 
 /// Returns a key that only views of the same elements of a base share.
@@ -175,8 +163,8 @@ void Counter::addLeaf(const View &view, int64_t sweeps) {
   if (!argument) {
     return; // in the code
   }
-  int64_t size =
-      bytesOf(cast<RankedTensorType>(argument.getType()).getElementType());
+  int64_t size = nn::elementBytes(
+      cast<RankedTensorType>(argument.getType()).getElementType());
   Leaf &leaf = leaves[argument.getArgNumber()][placesOf(view)];
   leaf.bytes = elementsRead(view) * size;
   leaf.sweeps = std::max(leaf.sweeps, sweeps);
@@ -191,7 +179,7 @@ void Counter::addWidth(const Node &node) {
   if (!argument || node.level != Level::Column || repeated) {
     return;
   }
-  int64_t bytes = bytesOf(node.element), width = bytes;
+  int64_t bytes = nn::elementBytes(node.element), width = bytes;
   if (node.access.isContiguous() && !chosen) {
     width *= alignedElements(node, kWidestAccess / bytes);
   }
@@ -204,9 +192,10 @@ void Counter::addWidth(const Node &node) {
 void Counter::write(unsigned number, int64_t rows, int64_t stride) {
   Type type = kernel->getResult(number).getType();
   OperandCost &written = cost.operands[kernel->getNumOperands() + number];
-  written.moved = wholeBytes(type);
+  written.moved = nn::tensorBytes(nn::denseType(type));
   if (stride > 0) {
-    int64_t bytes = bytesOf(cast<RankedTensorType>(type).getElementType());
+    int64_t bytes =
+        nn::elementBytes(cast<RankedTensorType>(type).getElementType());
     written.width = bytes * std::gcd(kWidestAccess / bytes,
                                      rows == 1 ? int64_t(0) : stride);
   }
@@ -244,7 +233,8 @@ KernelCost Counter::take() {
       sum += leaf.bytes * sweeps;
       most = std::max(most, sweeps);
     }
-    int64_t whole = wholeBytes(kernel->getOperand(operand).getType());
+    int64_t whole =
+        nn::tensorBytes(nn::denseType(kernel->getOperand(operand).getType()));
     cost.operands[operand].moved = std::min(sum, whole * most);
   }
   return std::move(cost);
@@ -257,16 +247,13 @@ FailureOr<KernelCost> costOfRows(nn::KernelOp kernel) {
   }
   Counter counter(kernel, *sweeps.graph);
   for (const Sweep &sweep : sweeps.sweeps) {
-    SmallVector<Node *> roots;
+    counter.sweep(sweep.computed(), counter.cost.elements);
     for (Node *reduction : sweep.reductions) {
-      roots.push_back(reduction->operands[0]);
       counter.reduce(reduction->element);
     }
     for (const RowResult &result : sweep.stores) {
-      roots.push_back(result.node);
       counter.write(result.number, sweeps.domain.rows, result.stride);
     }
-    counter.sweep(roots, counter.cost.elements);
   }
   for (const RowResult &result : sweeps.rowResults) {
     counter.sweep(result.node, counter.cost.elements);
@@ -322,8 +309,8 @@ FailureOr<KernelCost> costOfScatter(nn::KernelOp kernel) {
   // First the whole table is set, then rows of it are updated.
   OperandCost &result = cost.operands.back();
   int64_t whole = result.moved;
-  result.moved +=
-      cost.elements * (combines ? 2 : 1) * bytesOf(scatter.update->element);
+  result.moved += cost.elements * (combines ? 2 : 1) *
+                  nn::elementBytes(scatter.update->element);
   if (scatter.table) {
     OperandCost &table = cost.operands[scatter.table.getArgNumber()];
     table.moved += whole;

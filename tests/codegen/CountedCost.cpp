@@ -3,7 +3,6 @@
 #include "tests/codegen/CountedCost.h"
 
 #include "codegen/emit/Cost.h"
-#include "codegen/emit/Lanes.h"
 #include "passes/ir/nn/Locations.h"
 #include "gtest/gtest.h"
 
@@ -16,7 +15,7 @@ using zerograph::emulator::Touched;
 static int64_t distinct(const std::vector<bool> &which, Type type) {
   Type element = cast<RankedTensorType>(type).getElementType();
   return std::count(which.begin(), which.end(), true) *
-         (emit::storageType(element).getIntOrFloatBitWidth() / 8);
+         nn::elementBytes(element);
 }
 
 /// Returns whether the kernel reads the argument by one view that knows no

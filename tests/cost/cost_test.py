@@ -85,7 +85,7 @@ def summary(report):
         found["peak"] = sum(arena["bytes"]
                             for arena in report["memory"]["arenas"]
                             if arena["space"] == "device")
-        found["elements_a_thread"] = round(min(threads), 2)
+        found["elements_a_thread"] = min(threads)
         found["narrow"] = sum(moved(step) for step in steps
                               if 0 < step.get("narrowest_access", 0) < 16)
     found["nodes"] = {name: count for name, count in sorted(nodes.items())
@@ -113,7 +113,7 @@ def differences(case, budget, found):
     before, after = (table.get("nodes", {}) for table in (budget, found))
     for name in sorted(before.keys() | after.keys()):
         if before.get(name) != after.get(name):
-            lines.append(f"  {name} moves {after.get(name, 0):,} bytes, the "
+            lines.append(f"{case}: {name} moves {after.get(name, 0):,} bytes, the "
                          f"table has {before.get(name, 0):,}")
     return lines
 

@@ -25,7 +25,7 @@ public:
         blocks(int64_t(llvm::divideCeil(folds.length(), nn::kRowBlock))) {
     for (Node *node : folds.reductions) {
       starts.push_back(size);
-      int64_t bytes = storageType(node->element).getIntOrFloatBitWidth() / 8;
+      int64_t bytes = nn::elementBytes(node->element);
       size += int64_t(llvm::alignTo(blocks * folds.columns() * bytes, 256));
     }
   }

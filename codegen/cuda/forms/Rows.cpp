@@ -106,10 +106,6 @@ private:
   llvm::DenseMap<Node *, Value> shared;
 };
 
-int64_t bytesOf(Type element) {
-  return storageType(element).getIntOrFloatBitWidth() / 8;
-}
-
 int64_t widthOf(RowSweeps &sweeps) {
   SmallVector<Type> stored;
   int64_t apart = 0;
@@ -166,8 +162,8 @@ int64_t warpsOfRow(const RowSweeps &sweeps) {
   int64_t bytes = 0;
   for (const Sweep &sweep : sweeps.sweeps) {
     for (Node *node : sweep.reductions) {
-      bytes += int64_t(
-          llvm::alignTo(segments * bytesOf(node->element), kAccessBytes));
+      bytes += int64_t(llvm::alignTo(segments * nn::elementBytes(node->element),
+                                     kAccessBytes));
     }
   }
   return bytes <= kSharedBytes ? std::min(segments, kMostWarps) : 1;

@@ -24,7 +24,7 @@ static bool isVectorRead(const Node &node) {
 }
 
 int64_t cuda::accessWidth(Type element) {
-  int64_t bytes = storageType(element).getIntOrFloatBitWidth() / 8;
+  int64_t bytes = nn::elementBytes(element);
   return kAccessBytes / std::max<int64_t>(bytes, 2);
 }
 

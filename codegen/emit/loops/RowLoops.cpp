@@ -97,11 +97,8 @@ void RowLoops::foldSegment(const Sweep &sweep, State &state) {
 }
 
 void RowLoops::prepare(const Sweep &sweep) {
-  for (Node *node : sweep.reductions) {
-    body.prepare(node->operands[0]);
-  }
-  for (const RowResult &result : sweep.stores) {
-    body.prepare(result.node);
+  for (Node *node : sweep.computed()) {
+    body.prepare(node);
   }
 }
 

@@ -124,16 +124,21 @@ int64_t RowSweeps::unrolled(const Sweep &sweep, int64_t chunks) {
   return isLong ? std::max<int64_t>(chunks / 2, 1) : chunks;
 }
 
+SmallVector<Node *> Sweep::computed() const {
+  SmallVector<Node *> nodes;
+  for (Node *reduction : reductions) {
+    nodes.push_back(reduction->operands[0]);
+  }
+  for (const RowResult &result : stores) {
+    nodes.push_back(result.node);
+  }
+  return nodes;
+}
+
 int64_t RowSweeps::sharedValues() const {
   llvm::DenseSet<Node *> computed, shared;
   for (const Sweep &sweep : sweeps) {
-    SmallVector<Node *> stack, found;
-    for (Node *reduction : sweep.reductions) {
-      stack.push_back(reduction->operands[0]);
-    }
-    for (const RowResult &result : sweep.stores) {
-      stack.push_back(result.node);
-    }
+    SmallVector<Node *> stack = sweep.computed(), found;
     llvm::DenseSet<Node *> visited;
     while (!stack.empty()) {
       Node *node = stack.pop_back_val();

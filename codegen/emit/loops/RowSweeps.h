@@ -26,6 +26,9 @@ struct RowResult {
 struct Sweep {
   SmallVector<Node *> reductions;
   SmallVector<RowResult> stores;
+
+  /// Returns the nodes that it computes: what it reduces, and what it stores.
+  SmallVector<Node *> computed() const;
 };
 
 /// A kernel over rows; nodes are those of its graph, which stays where it is.

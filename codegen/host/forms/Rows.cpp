@@ -54,13 +54,7 @@ void HostRowLoops::planScratch() {
   int64_t left = kScratchBytes;
   for (const Sweep &sweep : sweeps.sweeps) {
     llvm::DenseSet<Node *> visited;
-    SmallVector<Node *> stack;
-    for (Node *reduction : sweep.reductions) {
-      stack.push_back(reduction->operands[0]);
-    }
-    for (const RowResult &result : sweep.stores) {
-      stack.push_back(result.node);
-    }
+    SmallVector<Node *> stack = sweep.computed();
     while (!stack.empty()) {
       Node *node = stack.pop_back_val();
       if (node->level != Level::Column || !visited.insert(node).second) {
