@@ -28,10 +28,10 @@ consteval bool isTaken(Get) {
   auto anyOf = []<typename... Options>(std::tuple<Options...> *) {
     return (std::is_invocable_v<Get, Options &> || ...);
   };
-  using Takers = std::tuple<nn::SumLossOptions, nn::LowerPrecisionOptions,
-                            zero::LayoutOptions, zero::RecomputeOptions,
-                            zero::UpdatesOptions, zero::ClipNormOptions,
-                            zero::FuseStepOptions, zero::PrefetchOptions>;
+  using Takers = std::tuple<
+      nn::RaiseAttentionOptions, nn::SumLossOptions, nn::LowerPrecisionOptions,
+      zero::LayoutOptions, zero::RecomputeOptions, zero::UpdatesOptions,
+      zero::ClipNormOptions, zero::FuseStepOptions, zero::PrefetchOptions>;
   return anyOf(static_cast<Takers *>(nullptr));
 }
 
@@ -101,6 +101,9 @@ void buildDifferentiate(PhaseBuilder phase) {
   addCleanup(phase);
   // Runs after the cleanup, which makes products of weights plain.
   phase.add(nn::createAddAdapters);
+  // Runs after adapters, which decide what is trained.
+  phase.add(nn::createRaiseAttention);
+  addCleanup(phase);
   phase.add(nn::createTrackSamples);
   phase.add(nn::createSumLoss, [&](auto &sum) { sum.loss = options.loss; });
   // Runs after the cleanup, which would give the uses of a parameter one
@@ -148,6 +151,10 @@ void buildZero(PhaseBuilder phase) {
 
 void buildForward(OpPassManager &passes) {
   addCleanup(passes);
+  nn::RaiseAttentionOptions forward;
+  forward.trains = false;
+  passes.addPass(nn::createRaiseAttention(forward));
+  addCleanup(passes);
   passes.addPass(nn::createTrackSamples());
   addReassociations(passes);
   passes.addPass(zero::createForward());
@@ -173,6 +180,7 @@ void buildKernels(OpPassManager &passes, const TargetInfo &target) {
   // Before kernels: a transposition that a product takes over needs none.
   passes.addNestedPass<nn::ProgramOp>(nn::createSimplifyMatmul());
   addCleanup(passes);
+  passes.addNestedPass<nn::ProgramOp>(nn::createFormAttention());
   passes.addNestedPass<nn::ProgramOp>(nn::createFormKernels());
   // Before CSE: kernels that read a buffer and its copy may then be equal.
   passes.addNestedPass<nn::ProgramOp>(nn::createElideCopies());

@@ -59,6 +59,8 @@ for model in small medium; do
   run "gpt2-$model-tf32" "${bench[@]}" --allow-tf32
   run "gpt2-$model-bf16" "${bench[@]}" --precision bf16 \
     --keep "$out/gpt2-$model-bf16-steps"
+  run "gpt2-$model-bf16-products" "${bench[@]}" --precision bf16 \
+    --attention products
 done
 for convolution in library generated; do
   run "resnet-$convolution" build/bin/zerograph train \

@@ -23,6 +23,8 @@ emitForm(ImplicitLocOpBuilder &b, nn::KernelOp kernel, StringRef symbol) {
     return cuda::emitScan(b, kernel, symbol);
   case nn::KernelForm::scatter:
     return cuda::emitScatter(b, kernel, symbol);
+  case nn::KernelForm::attention:
+    return cuda::emitAttention(b, kernel, symbol);
   }
   llvm_unreachable("every form has a case");
 }

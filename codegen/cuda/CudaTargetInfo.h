@@ -17,7 +17,11 @@ class CudaTargetInfo final : public TargetInfo {
 public:
   explicit CudaTargetInfo(CudaTarget target) : target(std::move(target)) {}
 
-  bool keeps(nn::Composite, RankedTensorType) const override { return false; }
+  /// Attention has a form, whose tiles of f64 would not fit.
+  bool keeps(nn::Composite composite, RankedTensorType type) const override {
+    return composite == nn::Composite::attention &&
+           !type.getElementType().isF64();
+  }
   bool hasMatmul(Type elementType) const override;
   int64_t rowAlignment() const override {
     return int64_t(zerograph::kRowAlignment);

@@ -70,6 +70,7 @@ public:
   Value vector(Node *node, Chunk &chunk);
 
   /// Operand or result `number` begins here.
+  ArrayRef<Value> bufferPointers() const { return pointers; }
   Value operandPointer(unsigned number) const { return pointers[number]; }
   Value resultPointer(unsigned number) const {
     return pointers[pointers.size() - resultCount + number];

@@ -269,8 +269,9 @@ Value Body::computeVector(Node *node, Chunk &chunk) {
                     : value;
   }
   case Node::Kind::Constant:
+  case Node::Kind::Given:
   case Node::Kind::Reduce:
     break;
   }
-  llvm_unreachable("a reduction is set before it is used");
+  llvm_unreachable("reductions and what a form gives are set before");
 }

@@ -278,6 +278,7 @@ Value Body::computeScalar(Node *node) {
                                    lanes.constant(type, node->value))
                     : value;
   }
+  case Node::Kind::Given:
   case Node::Kind::Reduce:
     break;
   }

@@ -3,6 +3,7 @@
 #include "codegen/emit/Cost.h"
 
 #include "codegen/emit/Lanes.h"
+#include "codegen/emit/loops/AttentionLoops.h"
 #include "codegen/emit/loops/ColumnFolds.h"
 #include "codegen/emit/loops/RowSweeps.h"
 #include "codegen/emit/loops/ScanLoops.h"
@@ -320,6 +321,61 @@ FailureOr<KernelCost> costOfScatter(nn::KernelOp kernel) {
   return cost;
 }
 
+/// Adds what another graph of the kernel reads.
+void addReads(nn::KernelOp kernel, AttentionOperand &operand,
+              KernelCost &cost) {
+  if (!operand.node) {
+    return;
+  }
+  Counter counter(kernel, *operand.graph);
+  counter.sweep(operand.node, counter.cost.elements);
+  KernelCost own = counter.take();
+  for (auto [number, read] : llvm::enumerate(own.operands)) {
+    OperandCost &sum = cost.operands[number];
+    if (read.moved > 0) {
+      sum.width = sum.moved > 0 ? std::min(sum.width, read.width) : read.width;
+      sum.moved += read.moved;
+    }
+  }
+}
+
+FailureOr<KernelCost> costOfAttention(nn::KernelOp kernel) {
+  AttentionLoops loops;
+  if (failed(loops.find(kernel))) {
+    return failure();
+  }
+  const nn::AttentionShape &shape = loops.shape;
+  Counter counter(kernel, *loops.scores);
+  counter.cost.elements = loops.seenScores();
+  int64_t elements = counter.cost.elements;
+  bool isGradient = loops.isGradient();
+  SmallVector<Node *> roots = {loops.x};
+  if (isGradient) {
+    roots.push_back(loops.ofScore);
+  }
+  counter.sweep(roots, elements * (isGradient ? 2 : 1));
+  for (unsigned i = 0; i < kernel.getNumResults(); ++i) {
+    counter.write(i);
+  }
+  KernelCost cost = counter.take();
+  for (AttentionOperand *operand : {&loops.q, &loops.k, &loops.v, &loops.dout,
+                                    &loops.max, &loops.inverse, &loops.delta}) {
+    addReads(kernel, *operand, cost);
+  }
+  for (auto [number, operand] : llvm::enumerate(kernel.getOperands())) {
+    int64_t &moved = cost.operands[number].moved;
+    moved = std::min(moved, nn::tensorBytes(operand.getType()));
+  }
+  OperationCount &count = loops.element.isF64() ? cost.f64 : cost.f32;
+  // A maximum, a difference and a sum; twice two differences and products.
+  count.simple += elements * (isGradient ? 8 : 3);
+  count.special += elements * (isGradient ? 2 : 1);
+  count.multiplyAdds +=
+      elements * (isGradient ? 4 * shape.size + 3 * shape.valueSize
+                             : shape.size + shape.valueSize);
+  return cost;
+}
+
 } // namespace
 
 FailureOr<KernelCost> emit::costOf(nn::KernelOp kernel) {
@@ -332,6 +388,8 @@ FailureOr<KernelCost> emit::costOf(nn::KernelOp kernel) {
     return costOfScan(kernel);
   case nn::KernelForm::scatter:
     return costOfScatter(kernel);
+  case nn::KernelForm::attention:
+    return costOfAttention(kernel);
   }
   llvm_unreachable("every form has a case");
 }

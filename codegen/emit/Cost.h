@@ -13,6 +13,9 @@
 //   sweep.
 // - A scatter sets the whole table and then changes a row for each update. One
 //   that adds reads that row too, which counts as written.
+// - Attention: what a block of queries, or of keys, reads again of its head is
+//   in a cache. Blocks that the mask leaves nothing of by its structure count
+//   nothing. The scores are multiplied once in forward, twice in backward.
 // - A value that several sweeps use counts once in rows of at most
 //   nn::kRowSegment columns, as if every device kept it, which they do as far
 //   as registers or the stack suffice; in longer rows it counts once a sweep.
@@ -42,7 +45,7 @@ inline constexpr int64_t kWidestAccess = 16;
 
 /// Counts what a launch computes in one type.
 struct OperationCount {
-  int64_t simple = 0, special = 0;
+  int64_t simple = 0, special = 0, multiplyAdds = 0;
 };
 
 struct KernelCost {

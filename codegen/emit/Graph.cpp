@@ -91,6 +91,12 @@ FailureOr<Node *> Graph::build(Value value, const Chain &chain, Extent extent,
 /// user takes care of the chain's padding.
 FailureOr<Node *> Graph::buildUncached(Value value, const Chain &chain,
                                        Extent extent, bool padded) {
+  if (Value meant = bound.lookup(value)) {
+    return build(meant, chain, extent, padded);
+  }
+  if (given.contains(value)) {
+    return buildGiven(cast<BlockArgument>(value), chain);
+  }
   Operation *op = value.getDefiningOp();
   if (op && nn::isView(op)) {
     Chain longer = chain;
@@ -198,6 +204,22 @@ FailureOr<Node *> Graph::buildLeaf(Value value, const Chain &chain,
   return intern(std::move(node));
 }
 
+FailureOr<Node *> Graph::buildGiven(BlockArgument value, const Chain &chain) {
+  FailureOr<View> view = compose(value, chain);
+  if (failed(view)) {
+    return failure();
+  }
+  if (!isWhole(*view)) {
+    return chain.back()->emitError("'")
+           << nn::nameOf(chain.back()->getLoc())
+           << "': a kernel of attention has its scores in order";
+  }
+  Node node(Node::Kind::Given);
+  node.element = elementOf(value);
+  node.value = OpBuilder(value.getContext()).getIndexAttr(value.getArgNumber());
+  return intern(std::move(node));
+}
+
 FailureOr<Node *> Graph::buildReduce(nn::ReduceOp op, const Chain &chain,
                                      Extent extent) {
   Node node(Node::Kind::Reduce);
@@ -289,7 +311,9 @@ LogicalResult Graph::resolve() {
       node.depth = std::max(node.depth, operand->depth);
       node.costly |= operand->costly && operand->level == Level::Column;
     }
-    if (node.kind == Node::Kind::Op) {
+    if (node.kind == Node::Kind::Given) {
+      node.level = Level::Column;
+    } else if (node.kind == Node::Kind::Op) {
       node.costly |= nn::isCostly(node.op);
     } else if (node.kind == Node::Kind::Reduce) {
       node.depth += 1;

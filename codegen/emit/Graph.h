@@ -11,6 +11,8 @@
 
 #include "passes/ir/nn/NNDialect.h"
 #include "passes/kernels/View.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include <deque>
 #include <map>
 
@@ -54,6 +56,7 @@ enum class Level { Kernel, Row, Column };
 struct Node {
   enum class Kind {
     Load,     ///< An element of a block argument or a constant's data.
+    Given,    ///< A number that the form computes, of each element.
     Iota,     ///< The formula of `view` itself.
     Constant, ///< `value`.
     Op,       ///< An elementwise op of the operands.
@@ -91,6 +94,12 @@ public:
   Graph(Domain domain, bool reducesColumns)
       : domain(domain), reducesColumns(reducesColumns) {}
 
+  /// Lets an argument of a region inside the kernel stand for `value`.
+  void bind(BlockArgument argument, Value value) { bound[argument] = value; }
+  /// Lets an argument of such a region be what the form computes of each
+  /// element of the domain. Bodies expect it among a chunk's values.
+  void give(BlockArgument argument) { given.insert(argument); }
+
   /// The node of a value whose elements are those of `extent` in row-major
   /// order. Emits an error where a view cannot be composed.
   FailureOr<Node *> add(Value value, Extent extent);
@@ -121,8 +130,11 @@ private:
   FailureOr<Node *> buildReduce(nn::ReduceOp op, const Chain &chain,
                                 Extent extent);
   FailureOr<View> compose(Value value, const Chain &chain);
+  FailureOr<Node *> buildGiven(BlockArgument value, const Chain &chain);
   Node *intern(Node node);
 
+  llvm::DenseMap<Value, Value> bound;
+  llvm::DenseSet<Value> given;
   Domain domain;
   bool reducesColumns;
   std::deque<Node> nodes;

@@ -16,8 +16,10 @@ public:
   HostTargetInfo(bool library, bool convolution)
       : library(library), convolution(convolution) {}
 
-  /// The host has forms for core ops alone, which it fuses.
-  bool keeps(nn::Composite, RankedTensorType) const override { return false; }
+  /// The host has a form for attention; of other composites it fuses core ops.
+  bool keeps(nn::Composite composite, RankedTensorType) const override {
+    return composite == nn::Composite::attention;
+  }
   bool hasMatmul(Type elementType) const override;
   bool hasConvolution(Type elementType) const override;
   llvm::FailureOr<int64_t>

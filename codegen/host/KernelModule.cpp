@@ -18,7 +18,8 @@ namespace {
 constexpr unsigned kKernelsOfAModule = 32;
 
 FailureOr<host::WorkRange> emitForm(ImplicitLocOpBuilder &b,
-                                    nn::KernelOp kernel, StringRef symbol) {
+                                    nn::KernelOp kernel, StringRef symbol,
+                                    const HostTarget &target) {
   switch (kernel.getForm()) {
   case nn::KernelForm::rows:
     return host::emitRows(b, kernel, symbol);
@@ -28,6 +29,8 @@ FailureOr<host::WorkRange> emitForm(ImplicitLocOpBuilder &b,
     return host::emitScan(b, kernel, symbol);
   case nn::KernelForm::scatter:
     return host::emitScatter(b, kernel, symbol);
+  case nn::KernelForm::attention:
+    return host::emitAttention(b, kernel, symbol, target);
   }
   llvm_unreachable("every form has a case");
 }
@@ -53,7 +56,7 @@ FailureOr<KernelInfo> KernelModuleBuilder::add(Operation *op) {
   auto matmul = dyn_cast<nn::MatmulOp>(op);
   FailureOr<host::WorkRange> range =
       matmul ? host::emitMatmul(b, matmul, symbol)
-             : emitForm(b, cast<nn::KernelOp>(op), symbol);
+             : emitForm(b, cast<nn::KernelOp>(op), symbol, target);
   if (failed(range)) {
     return failure();
   }

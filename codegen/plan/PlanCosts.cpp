@@ -19,10 +19,11 @@ plan::Operations &addOperations(plan::Kernel &entry, plan::ElementType type) {
 
 void writeOperations(plan::ElementType type, const emit::OperationCount &count,
                      plan::Kernel &entry) {
-  if (count.simple != 0 || count.special != 0) {
+  if (count.simple != 0 || count.special != 0 || count.multiplyAdds != 0) {
     plan::Operations &operations = addOperations(entry, type);
     operations.set_simple(uint64_t(count.simple));
     operations.set_special(uint64_t(count.special));
+    operations.set_multiply_adds(uint64_t(count.multiplyAdds));
   }
 }
 

@@ -66,6 +66,13 @@ LogicalResult writeHeader(ModuleOp module, const PlanInfo &info,
     axis.set_name(name.str());
     axis.set_size(size);
   }
+  if (auto unfused = module->getAttrOfType<ArrayAttr>(nn::kUnfusedAttr)) {
+    for (auto softmax : unfused.getAsRange<ArrayAttr>()) {
+      plan::Unfused &entry = *plan.add_unfused();
+      entry.set_node(cast<StringAttr>(softmax[0]).str());
+      entry.set_reason(cast<StringAttr>(softmax[1]).str());
+    }
+  }
   plan.set_recomputed(std::max<int64_t>(number(zero::kRecomputedAttr), 0));
   plan.set_zero_stage(number(zero::kStageAttr));
   plan.set_accumulate(number(zero::kAccumulateAttr));

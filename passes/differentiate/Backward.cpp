@@ -21,8 +21,9 @@ namespace {
 class Backward {
 public:
   Backward(OpBuilder &builder, Block &body, Value loss,
-           ArrayRef<BlockArgument> variables, bool scaled)
-      : builder(builder), loss(loss), variables(variables), scaled(scaled) {
+           ArrayRef<BlockArgument> variables, bool scaled, Value given)
+      : builder(builder), loss(loss), variables(variables), scaled(scaled),
+        given(given) {
     findPath(body);
   }
 
@@ -49,6 +50,9 @@ public:
 
 private:
   Value seed() {
+    if (given) {
+      return given;
+    }
     NNBuilder b(builder, gradientLocation(loss.getLoc()));
     if (!scaled) {
       return b.splat(loss, 1);
@@ -164,6 +168,7 @@ private:
   Value loss;
   ArrayRef<BlockArgument> variables;
   bool scaled;
+  Value given;
   DenseSet<Value> active;
   SmallVector<Operation *> path;
   /// Ops of the path that use a value and are not yet visited.
@@ -176,6 +181,7 @@ private:
 
 FailureOr<SmallVector<Value>>
 mlir::zg::nn::buildBackward(OpBuilder &builder, Block &body, Value loss,
-                            ArrayRef<BlockArgument> variables, bool scaled) {
-  return Backward(builder, body, loss, variables, scaled).run();
+                            ArrayRef<BlockArgument> variables, bool scaled,
+                            Value seed) {
+  return Backward(builder, body, loss, variables, scaled, seed).run();
 }

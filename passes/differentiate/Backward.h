@@ -17,14 +17,16 @@ Location gradientLocation(Location forward);
 /// depend on it. Fails after a diagnostic on every op on a path from a variable
 /// to the loss that cannot be differentiated.
 ///
-/// Backward begins with 1, or, `scaled`, with the scalar "loss_scale".
+/// Backward begins with `seed`, the gradient of `loss`; without one it begins
+/// with 1, or, `scaled`, with the scalar "loss_scale".
 ///
 /// Ops are visited from the last to the first. Contributions to a value with
 /// several uses are added in the order of these uses.
 FailureOr<SmallVector<Value>> buildBackward(OpBuilder &builder, Block &body,
                                             Value loss,
                                             ArrayRef<BlockArgument> variables,
-                                            bool scaled = false);
+                                            bool scaled = false,
+                                            Value seed = {});
 
 } // namespace mlir::zg::nn
 

@@ -38,6 +38,40 @@ def Differentiate : Pass<"nn-differentiate", "::mlir::ModuleOp"> {
   ];
 }
 
+def RaiseAttention : Pass<"nn-raise-attention", "::mlir::ModuleOp"> {
+  let summary = "Makes one op of attention, as exporters write it.";
+  let description = [{
+    A softmax of scores, which are a product of matrices, that itself multiplies
+    values becomes `nn.attention`:
+
+        %s = nn.matmul %q, %k                       // or with constant factors
+        %x = scaling, masks, biases, caps of %s     // elementwise ops and views
+        %p = nn.softmax %x                          // perhaps 0 where it is NaN
+        %out = nn.matmul %p, %v
+
+    What is between the product and the softmax becomes the region of the op,
+    with all that is cheap to compute of it: masks of comparisons need no memory
+    then. Constant factors of `%q` and `%k` go there too, so that both are read
+    where they lie. A softmax that looks like attention and is none keeps the
+    reason as its attribute `nn.unfused`, and the module lists them: what
+    multiplies values is dropped out or read by others; a bias is trained; scores
+    are the sum of several products or are moved; heads are too large; types are
+    mixed. Matrices are left alone, as their rows may be samples.
+
+    Runs before `nn-differentiate`, after `canonicalize`.
+
+    reassociates: constant factors of queries and keys multiply scores instead,
+    and the sum divides the product rather than each probability. Every stage,
+    rank and device has the same. With `attention=products` nothing is changed.
+  }];
+  let options = [
+    attention,
+    Option<"trains", "trains", "bool", "true",
+           "The program will be differentiated by its trainable parameters">
+  ];
+  let statistics = [Statistic<"raised", "raised", "Attentions found">];
+}
+
 def AddAdapters : Pass<"nn-add-adapters", "::mlir::ModuleOp"> {
   let summary = "Adds low-rank adapters beside weights of products.";
   let description = [{

@@ -14,5 +14,6 @@ void mlir::zg::nn::registerGradientRules(DialectRegistry &registry) {
     attachPoolRules(context);
     attachIndexRules(context);
     attachCompositeRules(context);
+    attachAttentionRules(context);
   });
 }

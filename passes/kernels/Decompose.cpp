@@ -21,6 +21,7 @@ struct DecomposePass : nn::impl::DecomposeBase<DecomposePass> {
 
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
+    addAttentionDecompositions(patterns, target);
     addSoftmaxDecompositions(patterns, target);
     addLayerNormDecompositions(patterns, target);
     addCrossEntropyDecompositions(patterns, target);

@@ -99,6 +99,20 @@ def FormKernels : Pass<"nn-form-kernels", "::mlir::zg::nn::ProgramOp"> {
   ];
 }
 
+def FormAttention : Pass<"nn-form-attention", "::mlir::zg::nn::ProgramOp"> {
+  let summary = "Makes kernels of attention and its gradient.";
+  let description = [{
+    Each `nn.attention` and `nn.attention_grad` becomes a `nn.kernel attention`.
+    It reads queries, keys and values through their views: from the product that
+    gave all three, where they lie side by side. f16 and bf16 are computed with
+    in f32: conversions become part of the kernel. What the region reads in a way
+    that has no address formula is computed before the kernel and becomes an
+    extra. Runs before `nn-form-kernels`, which sees a kernel.
+
+    bitwise: the op is left as it is.
+  }];
+}
+
 def ElideCopies : Pass<"nn-elide-copies", "::mlir::zg::nn::ProgramOp"> {
   let summary = "Makes reshapes of copies of whole buffers.";
   let description = [{

@@ -132,12 +132,19 @@ LogicalResult verifyAlone(nn::KernelOp kernel) {
                            << formOf(kernel) << "'";
     }
   }
-  Operation *last = yield->getNumOperands() == 1
-                        ? yield->getOperand(0).getDefiningOp()
-                        : nullptr;
-  if (count != 1 || !last || !nn::ownForm(last)) {
-    result = report(kernel)
-             << "the form '" << formOf(kernel) << "' has one op and its result";
+  auto isOwn = [&](OpOperand &operand) {
+    Value value = operand.get();
+    auto convert = value.getDefiningOp<nn::ConvertOp>();
+    if (convert && kernel.getForm() == nn::KernelForm::attention) {
+      value = convert.getOperand();
+    }
+    auto result = dyn_cast<OpResult>(value);
+    return result && nn::ownForm(result.getOwner()) &&
+           result.getResultNumber() == operand.getOperandNumber();
+  };
+  if (count != 1 || !llvm::all_of(yield->getOpOperands(), isOwn)) {
+    result = report(kernel) << "the form '" << formOf(kernel)
+                            << "' has one op and its results";
   }
   return result;
 }
@@ -150,6 +157,7 @@ LogicalResult verifyForm(nn::KernelOp kernel) {
     return verifyColumns(kernel);
   case nn::KernelForm::scan:
   case nn::KernelForm::scatter:
+  case nn::KernelForm::attention:
     return verifyAlone(kernel);
   }
   llvm_unreachable("every form has a case");

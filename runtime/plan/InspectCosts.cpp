@@ -98,6 +98,11 @@ nlohmann::ordered_json costsJson(const plan::Plan &plan) {
     }
   }
   sortByBytes(byNode);
+  Json &unfused = json["unfused"] = Json::array();
+  for (const plan::Unfused &softmax : plan.unfused()) {
+    unfused.push_back(
+        {{"attention", softmax.node()}, {"reason", softmax.reason()}});
+  }
   return json;
 }
 

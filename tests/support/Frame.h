@@ -70,6 +70,8 @@ private:
   void run(nn::DropoutOp op);
   void run(nn::ConvolutionOp op);
   void run(nn::MatmulOp op);
+  void run(nn::AttentionOp op);
+  void run(nn::AttentionGradOp op);
   void run(nn::SoftmaxOp op);
   void run(nn::SoftmaxGradOp op);
   void run(nn::LayerNormOp op);

@@ -39,8 +39,9 @@ void Frame::execute(Operation *op) {
             ConvertOp, ScalarOp, RandomUniformOp, RandomLikeOp, DropoutOp,
             BroadcastOp, ReshapeOp, TransposeOp, SliceOp, PadOp, ConcatOp,
             ReduceOp, CumsumOp, PoolOp, MatmulOp, ConvolutionOp, GatherOp,
-            ScatterOp, SoftmaxOp, SoftmaxGradOp, LayerNormOp, LayerNormGradOp,
-            SoftmaxCrossEntropyOp, SoftmaxCrossEntropyGradOp, KernelOp>(
+            ScatterOp, AttentionOp, AttentionGradOp, SoftmaxOp, SoftmaxGradOp,
+            LayerNormOp, LayerNormGradOp, SoftmaxCrossEntropyOp,
+            SoftmaxCrossEntropyGradOp, KernelOp>(
           [&](auto concrete) { run(concrete); })
       .Default([](Operation *other) {
         llvm::report_fatal_error(llvm::Twine("interpreter: no case for ") +

@@ -142,6 +142,13 @@ absl::Status checkPlan(const CompileOptions &options, CompileResult &result) {
   if (!options.lora.empty()) {
     result.notes.push_back(describeAdapters(result.plan));
   }
+  if (int count = result.plan.unfused_size(); count > 0) {
+    const plan::Unfused &first = result.plan.unfused(0);
+    result.notes.push_back(absl::StrCat(
+        "attention is not computed whole, and its scores are stored, at ",
+        count == 1 ? "node" : absl::StrCat(count, " nodes, the first"), " '",
+        first.node(), "': ", first.reason()));
+  }
   warnOfOffload(options, result);
   return absl::OkStatus();
 }

@@ -57,6 +57,10 @@ CudaBody::Function CudaBody::beginFunction(ImplicitLocOpBuilder &b,
   Function result;
   result.results = op->getNumResults();
   result.op = beginKernel(b, name, parameters, threads.block);
+  if (threads.manyRegisters) {
+    result.op->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                       b.getI32IntegerAttr(1));
+  }
   auto arguments = result.op->getRegion(0).getArguments();
   result.buffers.assign(arguments.begin(), arguments.begin() + buffers);
   result.scratch = threads.scratch ? Value(arguments.back()) : Value();

@@ -44,6 +44,9 @@ struct Threads {
   int64_t block = kBlock;
   /// Elements that a thread computes together.
   int64_t width = 1;
+  /// True if a multiprocessor that holds one block is better than spilling
+  /// registers, which ptxas else prefers.
+  bool manyRegisters = false;
   /// True if the launch has the kernel's scratch.
   bool scratch = false;
 };

@@ -17,6 +17,8 @@ FailureOr<CudaKernelInfo> emitScan(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
                                    StringRef name);
 FailureOr<CudaKernelInfo> emitScatter(ImplicitLocOpBuilder &b,
                                       nn::KernelOp kernel, StringRef name);
+FailureOr<CudaKernelInfo> emitAttention(ImplicitLocOpBuilder &b,
+                                        nn::KernelOp kernel, StringRef name);
 FailureOr<CudaKernelInfo> emitMatmul(ImplicitLocOpBuilder &b,
                                      nn::MatmulOp matmul, StringRef name);
 

@@ -3,6 +3,7 @@
 #ifndef ZEROGRAPH_CODEGEN_HOST_FORMS_FORMS_H
 #define ZEROGRAPH_CODEGEN_HOST_FORMS_FORMS_H
 
+#include "codegen/host/HostTarget.h"
 #include "codegen/host/forms/HostBody.h"
 #include "passes/ir/nn/Numerics.h"
 
@@ -24,6 +25,10 @@ FailureOr<WorkRange> emitScan(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
                               StringRef name);
 FailureOr<WorkRange> emitScatter(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
                                  StringRef name);
+
+/// A work item is a block of queries, or of keys.
+FailureOr<WorkRange> emitAttention(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
+                                   StringRef name, const HostTarget &target);
 
 /// A work item is a row of the result.
 FailureOr<WorkRange> emitMatmul(ImplicitLocOpBuilder &b, nn::MatmulOp matmul,

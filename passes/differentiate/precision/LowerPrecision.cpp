@@ -54,6 +54,8 @@ public:
     for (Operation &op : llvm::make_early_inc_range(body)) {
       if (isLowered(&op)) {
         isa<MatmulOp>(op) ? lowerMatmul(&op) : roundAround(&op);
+      } else if (auto attention = dyn_cast<AttentionOp>(op)) {
+        lowerAttention(attention);
       } else if (moves(&op)) {
         lowerMove(&op);
       }
@@ -117,6 +119,17 @@ private:
       operand.set(rounded(operand.get(), op));
     }
     makeHalf(op);
+  }
+
+  /// Rounds queries, keys and values, but not what scores are made of besides.
+  void lowerAttention(AttentionOp op) {
+    if (elementOf(op.getQ()).isF32()) {
+      for (OpOperand *operand :
+           {&op.getQMutable(), &op.getKMutable(), &op.getVMutable()}) {
+        operand->set(rounded(operand->get(), op));
+      }
+      makeHalf(op);
+    }
   }
 
   /// No library convolves numbers of 16 bits for us: f32 has their products,

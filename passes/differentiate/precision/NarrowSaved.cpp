@@ -35,6 +35,12 @@ bool isProbability(OpOperand &use) {
          (moves(user) && llvm::any_of(user->getUses(), isProbability));
 }
 
+/// Returns whether the reader makes probabilities of it again, with a maximum
+/// and a sum of what is not rounded: they add up to 1 only of the same.
+bool isOfScores(OpOperand &use) {
+  return isa<AttentionGradOp>(use.getOwner()) && use.getOperandNumber() > 2;
+}
+
 class Narrowing {
 public:
   Narrowing(ProgramOp micro, Type half) : micro(micro), half(half) {}
@@ -95,7 +101,8 @@ private:
     SmallVector<OpOperand *> uses;
     bool saved = false;
     for (OpOperand &use : value.getUses()) {
-      bool behind = loss->isBeforeInBlock(use.getOwner()) && !isCompared(use);
+      bool behind = loss->isBeforeInBlock(use.getOwner()) && !isCompared(use) &&
+                    !isOfScores(use);
       saved |= behind;
       if (behind || isa<SoftmaxCrossEntropyOp>(use.getOwner())) {
         uses.push_back(&use);

@@ -58,6 +58,7 @@ void attachRule(MLIRContext *context) {
 }
 
 // One function a family, each in the file of its name.
+void attachAttentionRules(MLIRContext *context);
 void attachElementwiseRules(MLIRContext *context);
 void attachShapeRules(MLIRContext *context);
 void attachReduceRules(MLIRContext *context);

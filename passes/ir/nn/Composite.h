@@ -7,7 +7,7 @@ namespace mlir::zg::nn {
 
 /// Ops that stay whole until a device has been asked whether it keeps them,
 /// each together with its gradient op.
-enum class Composite { softmax, layer_norm, softmax_cross_entropy };
+enum class Composite { softmax, layer_norm, softmax_cross_entropy, attention };
 
 } // namespace mlir::zg::nn
 

@@ -132,7 +132,7 @@ def NN_ConvolutionKindAttr
 // How a kernel runs over its elements: see `nn.kernel`.
 def NN_KernelForm : NN_Enum<"KernelForm", "loops of a kernel", [
   NN_Case<"rows", 0>, NN_Case<"columns", 1>, NN_Case<"scan", 2>,
-  NN_Case<"scatter", 3>
+  NN_Case<"scatter", 3>, NN_Case<"attention", 4>
 ]>;
 def NN_KernelFormAttr : EnumAttr<NN_Dialect, NN_KernelForm, "kernel_form">;
 

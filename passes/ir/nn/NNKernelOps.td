@@ -37,6 +37,10 @@ def NN_KernelOp : NN_PureOp<"kernel", [
       `nn.scatter` is an argument, perhaps reshaped, and the result may
       have its bytes.
 
+    - `attention`: one `nn.attention` or `nn.attention_grad`, whose results,
+      perhaps converted, are the kernel's. Its operands are views of arguments,
+      perhaps converted.
+
     In every form constants and iota are members, and arguments are read through
     views: chains of reshape, broadcast, transpose, slice, pad and gather
     (`passes/kernels/View.h` composes them into one address formula). The
@@ -47,7 +51,7 @@ def NN_KernelOp : NN_PureOp<"kernel", [
     a `sched.kernel`; there to the plan, whose machine code is made from it.
 
     **Constraints:**
-    - The form is `rows`, `columns`, `scan` or `scatter`.
+    - The form is `rows`, `columns`, `scan`, `scatter` or `attention`.
     - Block arguments match the operands, yielded values the results, all of
       them without `row_stride`.
   }];
@@ -62,8 +66,9 @@ def NN_KernelOp : NN_PureOp<"kernel", [
   let hasVerifier = 1;
 }
 
-def NN_YieldOp : NN_Op<"yield", [Pure, Terminator, HasParent<"KernelOp">]> {
-  let summary = "Ends a kernel's body with its results.";
+def NN_YieldOp : NN_Op<"yield", [Pure, Terminator,
+    ParentOneOf<["KernelOp", "AttentionOp", "AttentionGradOp"]>]> {
+  let summary = "Ends a kernel's body, or what becomes of scores.";
   let description = [{
     ```mlir
     nn.program @example(%x: tensor<4x8xf32>) {
@@ -75,10 +80,11 @@ def NN_YieldOp : NN_Op<"yield", [Pure, Terminator, HasParent<"KernelOp">]> {
     }
     ```
 
-    **Lifespan**: that of `nn.kernel`.
+    **Lifespan**: that of `nn.kernel` and `nn.attention`.
 
     **Constraints:**
-    - Ends the body of a `nn.kernel`.
+    - Ends the body of a `nn.kernel`, or the region of a `nn.attention` or
+      `nn.attention_grad`.
   }];
   let arguments = (ins Variadic<NN_Tensor>:$operands);
   let assemblyFormat = "attr-dict ($operands^ `:` type($operands))?";

@@ -7,6 +7,7 @@ include "passes/ir/nn/NNElementwiseOps.td"
 include "passes/ir/nn/NNShapeOps.td"
 include "passes/ir/nn/NNReduceOps.td"
 include "passes/ir/nn/NNCompositeOps.td"
+include "passes/ir/nn/NNAttentionOps.td"
 include "passes/ir/nn/NNKernelOps.td"
 include "passes/ir/nn/NNProgramOps.td"
 

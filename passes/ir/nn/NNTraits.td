@@ -49,6 +49,7 @@ class NN_Alone<string form>
 }
 def NN_AloneInScan : NN_Alone<"scan">;
 def NN_AloneInScatter : NN_Alone<"scatter">;
+def NN_AloneInAttention : NN_Alone<"attention">;
 
 // It computes with numbers and does not only move their bits, so that f16 and
 // bf16 are widened for it.

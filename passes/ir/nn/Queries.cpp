@@ -63,6 +63,9 @@ std::optional<nn::KernelForm> nn::ownForm(Operation *op) {
   if (op->hasTrait<traits::Alone<KernelForm::scatter>::Impl>()) {
     return KernelForm::scatter;
   }
+  if (op->hasTrait<traits::Alone<KernelForm::attention>::Impl>()) {
+    return KernelForm::attention;
+  }
   return std::nullopt;
 }
 

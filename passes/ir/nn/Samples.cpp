@@ -95,9 +95,9 @@ Samples SampleAnalysis::compute(Operation *op) const {
     return joinOperands(op);
   }
   return llvm::TypeSwitch<Operation *, Samples>(op)
-      .Case<ReshapeOp, TransposeOp, SliceOp, PadOp, ConcatOp, ReduceOp,
-            CumsumOp, PoolOp, MatmulOp, ConvolutionOp, GatherOp, ScatterOp>(
-          [&](auto concrete) { return through(concrete); })
+      .Case<AttentionOp, ReshapeOp, TransposeOp, SliceOp, PadOp, ConcatOp,
+            ReduceOp, CumsumOp, PoolOp, MatmulOp, ConvolutionOp, GatherOp,
+            ScatterOp>([&](auto concrete) { return through(concrete); })
       // It depends on where samples are, not on what they hold.
       .Case([&](RandomLikeOp random) {
         Samples like = of(random.getOperand());
@@ -179,6 +179,27 @@ Samples SampleAnalysis::through(SliceOp op) const {
     return Samples::mixedBy(op);
   }
   return from;
+}
+
+/// Follows scores through the region, in which samples must stay in front.
+Samples SampleAnalysis::through(AttentionOp op) const {
+  Samples ofProducts = join(op, {of(op.getQ()), of(op.getK()), of(op.getV())});
+  Block &region = op.getScores().front();
+  SmallVector<Value> inputs;
+  for (BlockArgument argument : region.getArguments()) {
+    unsigned number = argument.getArgNumber();
+    Samples own = number == 0 ? ofProducts : of(op.getExtras()[number - 1]);
+    if (own.kind != Samples::None && !own.isAt(0)) {
+      return Samples::mixedBy(op);
+    }
+    if (own.isAt(0)) {
+      inputs.push_back(argument);
+    }
+  }
+  SampleAnalysis inside(region, inputs);
+  return inside.of(region.getTerminator()->getOperand(0)).isAt(0)
+             ? joinOperands(op)
+             : Samples::mixedBy(op);
 }
 
 Samples SampleAnalysis::through(PadOp op) const {

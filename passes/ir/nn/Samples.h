@@ -62,6 +62,7 @@ private:
   Samples through(ReshapeOp op) const;
   Samples through(TransposeOp op) const;
   Samples through(SliceOp op) const;
+  Samples through(AttentionOp op) const;
   Samples through(PadOp op) const;
   Samples through(ConcatOp op) const;
   Samples through(ReduceOp op) const;

@@ -46,6 +46,7 @@ void addDecomposition(RewritePatternSet &patterns, const TargetInfo &target) {
 }
 
 // One function a family, each in the file of its name.
+void addAttentionDecompositions(RewritePatternSet &, const TargetInfo &);
 void addSoftmaxDecompositions(RewritePatternSet &, const TargetInfo &);
 void addLayerNormDecompositions(RewritePatternSet &, const TargetInfo &);
 void addCrossEntropyDecompositions(RewritePatternSet &, const TargetInfo &);

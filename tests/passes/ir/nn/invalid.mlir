@@ -617,7 +617,7 @@ nn.program @kernel_results(%x: tensor<4xf32>) {
 // -----
 
 nn.program @kernel_form(%x: tensor<4xf32>) {
-  // expected-error @+1 {{custom op 'nn.kernel' has no form 'spiral'; forms are rows, columns, scan, scatter}}
+  // expected-error @+1 {{custom op 'nn.kernel' has no form 'spiral'; forms are rows, columns, scan, scatter, attention}}
   %0 = nn.kernel spiral (%a = %x) : (tensor<4xf32>) -> tensor<4xf32> {
     nn.yield %a : tensor<4xf32>
   }
@@ -627,7 +627,7 @@ nn.program @kernel_form(%x: tensor<4xf32>) {
 // -----
 
 nn.program @yield_alone(%x: tensor<4xf32>) {
-  // expected-error @+1 {{'nn.yield' op expects parent op 'nn.kernel'}}
+  // expected-error @+1 {{'nn.yield' op expects parent op to be one of 'nn.kernel, nn.attention, nn.attention_grad'}}
   nn.yield %x : tensor<4xf32>
 }
 

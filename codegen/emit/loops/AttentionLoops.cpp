@@ -1,0 +1,215 @@
+//===- AttentionLoops.cpp - how scores and probabilities are computed -----===//
+
+#include "codegen/emit/loops/AttentionLoops.h"
+
+#include "codegen/emit/Elementwise.h"
+#include "passes/ir/nn/NNBuilder.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::zg;
+using namespace mlir::zg::emit;
+
+LogicalResult AttentionOperand::find(Value value) {
+  ArrayRef<int64_t> shape = nn::shapeOf(value);
+  graph.emplace(
+      Domain{ShapedType::getNumElements(shape.drop_back()), shape.back()},
+      /*reducesColumns=*/true);
+  FailureOr<Node *> found = graph->add(value, Extent::Full);
+  if (failed(found)) {
+    return failure();
+  }
+  node = *found;
+  return graph->resolve();
+}
+
+/// Returns the one attention of a kernel, or its gradient.
+static Operation *ownOp(nn::KernelOp kernel) {
+  for (Operation &op : kernel.getBody().front()) {
+    if (isa<nn::AttentionOp, nn::AttentionGradOp>(op)) {
+      return &op;
+    }
+  }
+  return nullptr;
+}
+
+LogicalResult AttentionLoops::find(nn::KernelOp kernel) {
+  Operation *op = ownOp(kernel);
+  if (!op) {
+    return kernel.emitError("'")
+           << nn::nameOf(kernel.getLoc())
+           << "': a kernel of the form 'attention' has an nn.attention";
+  }
+  yield = cast<nn::YieldOp>(kernel.getBody().front().getTerminator());
+  forward = dyn_cast<nn::AttentionOp>(op);
+  auto backward = dyn_cast<nn::AttentionGradOp>(op);
+  shape = nn::AttentionShape::of(op->getOperand(0).getType(),
+                                 op->getOperand(1).getType(),
+                                 op->getOperand(2).getType());
+  element = nn::elementOf(op->getOperand(0));
+  if (failed(q.find(op->getOperand(0))) || failed(k.find(op->getOperand(1))) ||
+      failed(v.find(op->getOperand(2)))) {
+    return failure();
+  }
+  if (backward && (failed(dout.find(backward.getDout())) ||
+                   failed(max.find(backward.getMax())) ||
+                   failed(inverse.find(backward.getInverse())) ||
+                   failed(delta.find(backward.getDelta())))) {
+    return failure();
+  }
+  unsigned first = backward ? 2 : 1;
+  Block &region = op->getRegion(0).front();
+  scores.emplace(Domain{shape.batch * shape.heads * shape.keys, shape.queries},
+                 /*reducesColumns=*/true);
+  OperandRange extras = backward ? backward.getExtras() : forward.getExtras();
+  for (auto [number, argument] : llvm::enumerate(region.getArguments())) {
+    number < first ? scores->give(argument)
+                   : scores->bind(argument, extras[number - first]);
+  }
+  SmallVector<Node *> roots;
+  auto add = [&](Value value) {
+    FailureOr<Node *> node = scores->add(value, Extent::Full);
+    roots.push_back(succeeded(node) ? *node : nullptr);
+    return succeeded(node);
+  };
+  if (!add(region.getArgument(0)) ||
+      !add(region.getTerminator()->getOperand(0)) ||
+      (backward && (!add(region.getArgument(1)) ||
+                    !add(region.getTerminator()->getOperand(1)))) ||
+      failed(scores->resolve())) {
+    return failure();
+  }
+  score = roots[0];
+  x = roots[1];
+  if (backward) {
+    gradient = roots[2];
+    ofScore = roots[3];
+  }
+  window = ScoreWindow::of(x, shape.keys, shape.queries);
+  return success();
+}
+
+int64_t AttentionLoops::queryBlocks() const {
+  return llvm::divideCeil(shape.queries, kBlock);
+}
+
+int64_t AttentionLoops::keyBlocks() const {
+  return llvm::divideCeil(shape.keys, kBlock);
+}
+
+int64_t AttentionLoops::seenScores() const {
+  int64_t seen = 0;
+  for (int64_t query = 0; query < shape.queries; query += kBlock) {
+    int64_t lo = 0, hi = keyBlocks();
+    if (window.ahead) {
+      int64_t last =
+          llvm::divideFloorSigned(query + kBlock - 1 + *window.ahead, kBlock);
+      hi = std::clamp(last + 1, int64_t(0), hi);
+    }
+    if (window.behind) {
+      lo =
+          std::max(lo, llvm::divideFloorSigned(query - *window.behind, kBlock));
+    }
+    int64_t keys = std::min(hi * kBlock, shape.keys) - lo * kBlock;
+    seen +=
+        std::max(keys, int64_t(0)) * std::min(kBlock, shape.queries - query);
+  }
+  return seen * shape.batch * shape.heads;
+}
+
+int64_t AttentionLoops::allQueryBlocks() const {
+  return shape.batch * shape.heads * queryBlocks();
+}
+
+int64_t AttentionLoops::allKeyBlocks() const {
+  return shape.batch * shape.keyHeads * keyBlocks();
+}
+
+int64_t AttentionLoops::items() const {
+  return allQueryBlocks() + (isGradient() ? allKeyBlocks() : 0);
+}
+
+/// Returns a node's value on the columns of a chunk as a vector.
+static Value vectorOf(Body &body, Node *node, Chunk &chunk) {
+  body.prepare(node);
+  return body.lanes.splat(body.vector(node, chunk));
+}
+
+Value AttentionLoops::emitScores(Body &body, Chunk &chunk, Value value) const {
+  chunk.values[score] = value;
+  return vectorOf(body, x, chunk);
+}
+
+Value AttentionLoops::emitGradient(Body &body, Chunk &chunk,
+                                   Value value) const {
+  chunk.values[gradient] = value;
+  return vectorOf(body, ofScore, chunk);
+}
+
+Value AttentionLoops::sees(Lanes &l, Value query, Value key) const {
+  Value result;
+  auto require = [&](Value least, Value most) {
+    Value holds = l.compare(arith::CmpIPredicate::sle, least, most);
+    result = result ? l.logicalAnd(result, holds) : holds;
+  };
+  if (window.ahead) {
+    require(key, l.add(query, l.index(kBlock - 1 + *window.ahead)));
+  }
+  if (window.behind) {
+    require(query, l.add(key, l.index(kBlock - 1 + *window.behind)));
+  }
+  return result;
+}
+
+OperandRows AttentionLoops::queriesFrom(Lanes &l, Value head,
+                                        Value first) const {
+  return rowsFrom(l, first, shape.queries, head, shape.heads);
+}
+
+OperandRows AttentionLoops::keysFrom(Lanes &l, Value head, Value first) const {
+  Value keyHead = l.b.create<arith::DivUIOp>(head, l.index(shape.group()));
+  return rowsFrom(l, first, shape.keys, keyHead, shape.keyHeads);
+}
+
+OperandRows AttentionLoops::rowsFrom(Lanes &l, Value first, int64_t each,
+                                     Value number, int64_t heads) const {
+  Value sample = l.b.create<arith::DivUIOp>(number, l.index(heads));
+  Value ofSample = l.b.create<arith::RemUIOp>(number, l.index(heads));
+  Value row = l.add(l.mul(sample, l.index(each)), first);
+  return {l.add(l.mul(row, l.index(heads)), ofSample), heads,
+          l.min(l.index(kBlock), l.sub(l.index(each), first))};
+}
+
+Value AttentionLoops::isMasked(Lanes &l, Value least) const {
+  // What is not a number hides others.
+  return l.compare(arith::CmpFPredicate::ULT, least,
+                   l.real(element, kMasked / 2));
+}
+
+Value AttentionLoops::zeroIfEqual(Lanes &l, Value tested, double number,
+                                  Value otherwise) {
+  Value equal = l.compare(arith::CmpFPredicate::OEQ, tested,
+                          l.real(tested.getType(), number));
+  return l.select(equal, l.zero(otherwise.getType()), otherwise);
+}
+
+Value AttentionLoops::foldChains(Lanes &l,
+                                 llvm::function_ref<Value(int64_t)> chain) {
+  static_assert(nn::kRowChains == 64);
+  SmallVector<Value> parts;
+  for (int64_t i = 0; i < 16; ++i) {
+    parts.push_back(l.add(l.add(chain(i), chain(i + 16)),
+                          l.add(chain(i + 32), chain(i + 48))));
+  }
+  for (int64_t half = 8; half >= 1; half /= 2) {
+    for (int64_t i = 0; i < half; ++i) {
+      parts[i] = l.add(parts[i], parts[i + half]);
+    }
+  }
+  return parts[0];
+}
+
+Value AttentionLoops::emitResult(Lanes &l, unsigned number, Value value) const {
+  auto convert = yield->getOperand(number).getDefiningOp<nn::ConvertOp>();
+  return convert ? emitElementwise(l, convert, value) : value;
+}

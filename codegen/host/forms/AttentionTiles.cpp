@@ -1,0 +1,130 @@
+//===- AttentionTiles.cpp - matrices that fit in a cache ------------------===//
+
+#include "codegen/host/forms/AttentionTiles.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::zg;
+using namespace mlir::zg::host;
+
+namespace {
+
+/// Rows of a product whose sums are in registers together.
+constexpr int64_t kRows = 4;
+
+} // namespace
+
+Tile AttentionTiles::allocate(int64_t rows, int64_t cols) {
+  Tile tile;
+  tile.rows = int64_t(llvm::alignTo(rows, kRows));
+  tile.cols = int64_t(llvm::alignTo(cols, kLanes));
+  tile.pointer = host::allocate(l, element, tile.rows * tile.cols);
+  return tile;
+}
+
+Value AttentionTiles::load(const Tile &tile, Value row, int64_t col) {
+  Value offset = l.add(l.mul(row, l.index(tile.cols)), l.index(col));
+  return body.load(tile.pointer, offset, element, /*asVector=*/true, {});
+}
+
+void AttentionTiles::store(const Tile &tile, Value row, int64_t col,
+                           Value value) {
+  Value offset = l.add(l.mul(row, l.index(tile.cols)), l.index(col));
+  body.store(tile.pointer, offset, value, {});
+}
+
+void AttentionTiles::fill(const Tile &tile, double number) {
+  Value value = l.real(l.vectorOf(element), number);
+  body.loop(l.index(0), l.index(tile.rows * tile.cols), kLanes, {},
+            [&](Value offset, ValueRange) {
+              body.store(tile.pointer, offset, value, {});
+              return SmallVector<Value>();
+            });
+}
+
+void AttentionTiles::bring(Body &operand, Node *node, const OperandRows &rows,
+                           const Tile &tile) {
+  int64_t cols = operand.graph.getDomain().cols;
+  body.loop(l.index(0), rows.count, 1, {}, [&](Value row, ValueRange) {
+    operand.enterRow(l.add(rows.first, l.mul(row, l.index(rows.step))));
+    operand.prepare(node);
+    for (int64_t col = 0; col < cols; col += kLanes) {
+      int64_t rest = cols - col;
+      Chunk chunk(l.index(col), rest < kLanes ? l.maskBelow(rest) : Value());
+      store(tile, row, col, l.splat(operand.vector(node, chunk)));
+    }
+    return SmallVector<Value>();
+  });
+}
+
+void AttentionTiles::transpose(const Tile &from, const Tile &to) {
+  body.loop(l.index(0), l.index(to.rows), 1, {}, [&](Value row, ValueRange) {
+    for (int64_t col = 0; col < to.cols; col += kLanes) {
+      Value lane = l.add(l.iota(l.indexType), l.splat(l.index(col)));
+      Value places = l.add(l.mul(lane, l.integer(lane.getType(), from.cols)),
+                           l.splat(row));
+      store(to, row, col, body.gather(from.pointer, places, element, {}, {}));
+    }
+    return SmallVector<Value>();
+  });
+}
+
+void AttentionTiles::multiplyBlock(const Tile &c, const LeftFactor &a,
+                                   const Tile &b, Value depth, Value row,
+                                   Value col, int64_t count) {
+  auto place = [&](const Tile &tile, Value tileRow, int64_t number) {
+    return l.add(l.add(l.mul(tileRow, l.index(tile.cols)), col),
+                 l.index(number * kLanes));
+  };
+  SmallVector<Value> sums;
+  for (int64_t r = 0; r < kRows; ++r) {
+    for (int64_t u = 0; u < count; ++u) {
+      sums.push_back(body.load(c.pointer, place(c, l.add(row, l.index(r)), u),
+                               element,
+                               /*asVector=*/true, {}));
+    }
+  }
+  sums =
+      body.loop(l.index(0), depth, 1, sums, [&](Value k, ValueRange carried) {
+        SmallVector<Value> right, next;
+        for (int64_t u = 0; u < count; ++u) {
+          right.push_back(body.load(b.pointer, place(b, k, u), element,
+                                    /*asVector=*/true, {}));
+        }
+        for (int64_t r = 0; r < kRows; ++r) {
+          Value offset = l.add(l.mul(l.add(row, l.index(r)), l.index(a.row)),
+                               l.mul(k, l.index(a.depth)));
+          Value left = l.splat(body.load(a.pointer, offset, element,
+                                         /*asVector=*/false, {}));
+          for (int64_t u = 0; u < count; ++u) {
+            next.push_back(l.fma(left, right[u], carried[next.size()]));
+          }
+        }
+        return next;
+      });
+  for (int64_t r = 0; r < kRows; ++r) {
+    for (int64_t u = 0; u < count; ++u) {
+      body.store(c.pointer, place(c, l.add(row, l.index(r)), u),
+                 sums[r * count + u], {});
+    }
+  }
+}
+
+void AttentionTiles::multiply(const Tile &c, const LeftFactor &a, const Tile &b,
+                              Value depth) {
+  // Sums, the right factor's vectors, and one number of the left.
+  int64_t most = std::max<int64_t>(1, (vectors - 1) / (kRows + 1));
+  int64_t all = c.cols / kLanes, count = std::min(all, most);
+  while (all % count != 0) {
+    --count;
+  }
+  body.loop(l.index(0), l.index(c.rows), kRows, {}, [&](Value row, ValueRange) {
+    body.loop(l.index(0), l.index(c.cols), count * kLanes, {},
+              [&](Value col, ValueRange) {
+                multiplyBlock(c, a, b, depth, row, col, count);
+                return SmallVector<Value>();
+              });
+    return SmallVector<Value>();
+  });
+}

@@ -1,0 +1,37 @@
+//===- Attention.h - the sizes of an attention ----------------------------===//
+
+#ifndef ZEROGRAPH_PASSES_IR_NN_ATTENTION_H
+#define ZEROGRAPH_PASSES_IR_NN_ATTENTION_H
+
+#include "passes/ir/nn/NNDialect.h"
+
+namespace mlir::zg::nn {
+
+/// The largest size of a head that kernels compute whole.
+inline constexpr int64_t kMaxHeadSize = 256;
+
+/// The sizes of an `nn.attention` or of its gradient op.
+struct AttentionShape {
+  /// Reads them from the types of q, k and v, of rank 4.
+  static AttentionShape of(Type q, Type k, Type v);
+
+  int64_t batch, heads, queries, keys;
+  /// Heads of keys and values: each serves `group()` heads of queries.
+  int64_t keyHeads;
+  /// Elements of a query and a key; of a value.
+  int64_t size, valueSize;
+
+  int64_t group() const { return heads / keyHeads; }
+  /// Returns the shape of the scores: [batch, heads, keys, queries].
+  SmallVector<int64_t, 4> scores() const {
+    return {batch, heads, keys, queries};
+  }
+};
+
+/// Returns the type in which scores of such operands are computed: f64 of f64,
+/// else f32.
+Type scoreElement(Type operand);
+
+} // namespace mlir::zg::nn
+
+#endif // ZEROGRAPH_PASSES_IR_NN_ATTENTION_H

@@ -1,0 +1,197 @@
+//===- FormAttention.cpp - kernels of attention ---------------------------===//
+
+#include "passes/kernels/Passes.h"
+#include "passes/kernels/Reading.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "passes/ir/nn/NNBuilder.h"
+
+namespace mlir::zg::nn {
+#define GEN_PASS_DEF_FORMATTENTION
+#include "passes/kernels/Passes.h.inc"
+} // namespace mlir::zg::nn
+
+using namespace mlir;
+using namespace mlir::zg;
+using namespace mlir::zg::kernels;
+
+namespace {
+
+/// The operands of an attention that its region has, and how many arguments of
+/// the region come before them.
+struct Extras {
+  OperandRange operands;
+  unsigned first;
+};
+
+Extras extrasOf(Operation *op) {
+  if (auto attention = dyn_cast<nn::AttentionOp>(op)) {
+    return {attention.getExtras(), 1};
+  }
+  return {cast<nn::AttentionGradOp>(op).getExtras(), 2};
+}
+
+/// Moves what a region reads in a way that has no address formula out of it:
+/// it becomes an extra.
+class Hoisting {
+public:
+  explicit Hoisting(Operation *op) : op(op), outside(op) {
+    Extras extras = extrasOf(op);
+    Block &block = op->getRegion(0).front();
+    map.map(block.getArguments().drop_front(extras.first), extras.operands);
+  }
+
+  void run() {
+    Block &block = op->getRegion(0).front();
+    for (Operation &member : llvm::make_early_inc_range(block)) {
+      if (!nn::isView(&member) || isReadable(member.getResult(0), Inputs())) {
+        continue;
+      }
+      Value hoisted = hoist(member.getResult(0));
+      op->insertOperands(op->getNumOperands(), hoisted);
+      Value argument =
+          block.addArgument(hoisted.getType(), outside.getUnknownLoc());
+      member.getResult(0).replaceAllUsesWith(argument);
+      member.erase();
+    }
+    dropUnread();
+  }
+
+private:
+  /// Drops what only the region's hoisted ops read.
+  void dropUnread() {
+    Block &block = op->getRegion(0).front();
+    for (Operation &member : llvm::make_early_inc_range(
+             llvm::reverse(block.without_terminator()))) {
+      if (member.use_empty()) {
+        member.erase();
+      }
+    }
+    Extras extras = extrasOf(op);
+    unsigned before = op->getNumOperands() - extras.operands.size();
+    for (unsigned i = extras.operands.size(); i-- > 0;) {
+      if (block.getArgument(extras.first + i).use_empty()) {
+        block.eraseArgument(extras.first + i);
+        op->eraseOperand(before + i);
+      }
+    }
+  }
+
+  Value hoist(Value value) {
+    if (Value known = map.lookupOrNull(value)) {
+      return known;
+    }
+    for (Value operand : value.getDefiningOp()->getOperands()) {
+      hoist(operand);
+    }
+    outside.clone(*value.getDefiningOp(), map);
+    return map.lookup(value);
+  }
+
+  Operation *op;
+  OpBuilder outside;
+  IRMapping map;
+};
+
+/// Writes the kernel of one op.
+class Forming {
+public:
+  explicit Forming(Operation *op)
+      : op(op), outside(op), body(new Block), inside(op->getContext()) {
+    inside.setInsertionPointToStart(body.get());
+  }
+
+  void run() {
+    Type score = nn::elementOf(isa<nn::AttentionOp>(op) ? op->getResult(1)
+                                                        : op->getOperand(3));
+    unsigned extras = op->getNumOperands() - extrasOf(op).operands.size();
+    for (OpOperand &operand : op->getOpOperands()) {
+      nn::NNBuilder b(inside, operand.get().getLoc());
+      // The region has views of its extras: through more there might be no
+      // formula.
+      mapped.push_back(operand.getOperandNumber() < extras
+                           ? b.convert(read(operand.get()), score)
+                           : argument(operand.get()));
+    }
+    Operation *own = inside.clone(*op);
+    own->setOperands(mapped);
+    nn::NNBuilder b(inside, op->getLoc());
+    SmallVector<Value> yields;
+    for (OpResult result : own->getResults()) {
+      Type element = nn::elementOf(result);
+      result.setType(cast<RankedTensorType>(result.getType()).clone(score));
+      yields.push_back(b.convert(result, element));
+    }
+    inside.create<nn::YieldOp>(op->getLoc(), yields);
+    auto kernel = outside.create<nn::KernelOp>(
+        op->getLoc(), op->getResultTypes(), nn::KernelForm::attention, buffers);
+    kernel.getBody().push_back(body.release());
+    op->replaceAllUsesWith(kernel);
+    op->erase();
+  }
+
+private:
+  /// Reads a value of the program through as many of its views as there is an
+  /// address formula for.
+  Value read(Value value) {
+    SmallVector<Operation *> views; // from the value to its source
+    Value source = value;
+    while (Operation *view = source.getDefiningOp()) {
+      if (!nn::isPlainView(view)) {
+        break;
+      }
+      views.push_back(view);
+      source = view->getOperand(0);
+    }
+    size_t taken = views.size();
+    while (taken > 0) {
+      Inputs inputs;
+      inputs.leaves.insert(views[taken - 1]->getOperand(0));
+      if (isReadable(value, inputs)) {
+        break;
+      }
+      --taken;
+    }
+    Value inner = argument(taken > 0 ? views[taken - 1]->getOperand(0) : value);
+    for (Operation *view : llvm::reverse(ArrayRef(views).take_front(taken))) {
+      Operation *clone = inside.clone(*view);
+      clone->setOperand(0, inner);
+      inner = clone->getResult(0);
+    }
+    return inner;
+  }
+
+  Value argument(Value source) {
+    Value &known = arguments[source];
+    if (known) {
+      return known;
+    }
+    Operation *literal = source.getDefiningOp();
+    if (literal && nn::isLiteral(literal)) {
+      return known = inside.clone(*literal)->getResult(0);
+    }
+    buffers.push_back(source);
+    return known = body->addArgument(source.getType(), source.getLoc());
+  }
+
+  Operation *op;
+  OpBuilder outside;
+  std::unique_ptr<Block> body;
+  OpBuilder inside;
+  SmallVector<Value> buffers, mapped;
+  DenseMap<Value, Value> arguments;
+};
+
+struct FormAttentionPass : nn::impl::FormAttentionBase<FormAttentionPass> {
+  void runOnOperation() override {
+    for (Operation &op :
+         llvm::make_early_inc_range(getOperation().getBody().front())) {
+      if (isa<nn::AttentionOp, nn::AttentionGradOp>(op)) {
+        Hoisting(&op).run();
+        Forming(&op).run();
+      }
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,262 @@
+//===- AttentionTest.cpp - kernels of attention ---------------------------===//
+//
+// Attention and its gradient, whole, have the bits of the core ops that they
+// decompose to, on the host and on CUDA's emulator, and are near what plain
+// loops compute.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Transforms/Passes.h"
+#include "passes/kernels/Passes.h"
+#include "tests/codegen/CudaRun.h"
+#include "tests/codegen/KernelRun.h"
+#include "tests/support/AttentionCase.h"
+#include "tests/support/Program.h"
+#include "gtest/gtest.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::zg;
+using namespace mlir::zg::testing;
+
+namespace {
+
+/// An attention and its gradient, which returns out, max, inverse, dq, dk and
+/// dv of q, k, v, dout and what the scores are made of besides.
+std::string programOf(const AttentionCase &attention) {
+  std::vector<std::string> types = attention.arguments();
+  std::string text = "nn.program @f(%q: tensor<" + types[0] +
+                     ">, %k: tensor<" + types[1] + ">, %v: tensor<" + types[2] +
+                     ">, %dout: tensor<" + attention.outType() + ">";
+  if (types.size() > 3) {
+    text += ", %extra: tensor<" + types[3] + ">";
+  }
+  return text + ") {\n" + attention.text() + "nn.return\n}";
+}
+
+/// A program with the gradient of its attention, and results.
+class Differentiated {
+public:
+  explicit Differentiated(const AttentionCase &attention)
+      : program(programOf(attention)) {
+    if (!program.ok()) {
+      ADD_FAILURE() << program.diagnostics();
+      return;
+    }
+    function().walk([&](nn::AttentionOp op) { addGradient(op); });
+  }
+
+  nn::ProgramOp function() { return program.function("f"); }
+  void run(std::unique_ptr<Pass> pass) {
+    EXPECT_TRUE(succeeded(program.run(std::move(pass))))
+        << program.diagnostics() << program.text();
+  }
+
+private:
+  void addGradient(nn::AttentionOp op) {
+    Block &body = function().getBody().front();
+    OpBuilder builder(body.getTerminator());
+    SmallVector<Value> gradients(op->getNumOperands());
+    auto isOfProducts = [](unsigned operand) { return operand < 3; };
+    EXPECT_TRUE(succeeded(
+        cast<nn::DifferentiableOpInterface>(op.getOperation())
+            .buildGradient(builder,
+                           {body.getArgument(3), Value(), Value()},
+                           isOfProducts, gradients)));
+    SmallVector<Value> results(op.getResults());
+    llvm::append_range(results, ArrayRef(gradients).take_front(3));
+    body.getTerminator()->setOperands(results);
+    function().setFunctionType(builder.getFunctionType(
+        body.getArgumentTypes(), ValueRange(results).getTypes()));
+  }
+
+  Program program;
+};
+
+class KeepsAttention : public PlainTargetInfo {
+public:
+  bool keeps(nn::Composite composite, RankedTensorType) const override {
+    return composite == nn::Composite::attention;
+  }
+};
+
+/// Makes kernels of a program: of attention whole, or of what it decomposes to.
+void formKernels(Differentiated &program, bool whole) {
+  static const KeepsAttention keeps;
+  program.run(nn::createDecompose(whole ? keeps : plainTarget()));
+  program.run(nn::createFormAttention());
+  program.run(nn::createSimplifyMatmul());
+  program.run(createCanonicalizerPass());
+  program.run(createCSEPass());
+  program.run(nn::createFormKernels());
+  program.run(nn::createElideCopies());
+  program.run(createCSEPass());
+  program.run(nn::createVerifyKernels());
+}
+
+/// Returns the elements as they lie in memory, also those of bf16, and back.
+Bytes bytesOf(const Tensor &tensor) {
+  if (!tensor.element.isBF16()) {
+    return toBytes(tensor);
+  }
+  Bytes bytes;
+  for (double value : tensor.values) {
+    APFloat number(value);
+    bool loses = false;
+    number.convert(APFloat::BFloat(), APFloat::rmNearestTiesToEven, &loses);
+    uint64_t bits = number.bitcastToAPInt().getZExtValue();
+    bytes.push_back(char(bits & 0xFF));
+    bytes.push_back(char(bits >> 8));
+  }
+  return bytes;
+}
+
+Tensor tensorOf(const Bytes &bytes, RankedTensorType type) {
+  if (!type.getElementType().isBF16()) {
+    return fromBytes(bytes, type);
+  }
+  Tensor tensor = filled(type, 0);
+  for (size_t i = 0; i < tensor.values.size(); ++i) {
+    unsigned bits = uint8_t(bytes[2 * i]) | uint8_t(bytes[2 * i + 1]) << 8;
+    tensor.values[i] =
+        APFloat(APFloat::BFloat(), APInt(16, bits)).convertToDouble();
+  }
+  return tensor;
+}
+
+using Run = llvm::function_ref<std::vector<Bytes>(Operation *,
+                                                  ArrayRef<Bytes>)>;
+
+/// Runs a program of kernels, products and reshapes, one after the other.
+std::vector<Bytes> runProgram(nn::ProgramOp program,
+                              ArrayRef<Tensor> arguments, Run runKernel) {
+  llvm::DenseMap<Value, Bytes> values;
+  Block &body = program.getBody().front();
+  for (auto [argument, tensor] : llvm::zip(body.getArguments(), arguments)) {
+    values[argument] = bytesOf(tensor);
+  }
+  for (Operation &op : body.without_terminator()) {
+    std::vector<Bytes> operands;
+    for (Value operand : op.getOperands()) {
+      operands.push_back(values.lookup(operand));
+    }
+    if (isa<nn::ReshapeOp>(op)) {
+      values[op.getResult(0)] = operands[0];
+      continue;
+    }
+    std::vector<Bytes> results = runKernel(&op, operands);
+    for (auto [value, bytes] : llvm::zip(op.getResults(), results)) {
+      values[value] = bytes;
+    }
+  }
+  std::vector<Bytes> results;
+  for (Value value : body.getTerminator()->getOperands()) {
+    results.push_back(values.lookup(value));
+  }
+  return results;
+}
+
+std::vector<Bytes> onHost(Operation *op, ArrayRef<Bytes> operands) {
+  KernelModuleBuilder builder(op->getContext(), *parseHostTarget("native"));
+  FailureOr<KernelInfo> info = builder.add(op);
+  if (failed(info)) {
+    ADD_FAILURE() << "no code for a kernel";
+    return {};
+  }
+  Library library(*builder.finish());
+  std::vector<Bytes> buffers(operands.begin(), operands.end());
+  for (Type type : op->getResultTypes()) {
+    buffers.emplace_back(nn::tensorBytes(type), char(0xA5));
+  }
+  std::vector<void *> pointers;
+  for (Bytes &buffer : buffers) {
+    pointers.push_back(buffer.data());
+  }
+  // In two calls: work items are independent.
+  auto kernel = library.find(info->symbol);
+  int64_t middle = info->extent / 2 / info->grain * info->grain;
+  kernel(pointers.data(), 0, middle);
+  kernel(pointers.data(), middle, info->extent);
+  buffers.erase(buffers.begin(), buffers.begin() + operands.size());
+  return buffers;
+}
+
+std::vector<Bytes> onCuda(Operation *op, ArrayRef<Bytes> operands) {
+  CudaKernels kernels(op);
+  return kernels.ok() ? kernels.run(0, operands) : std::vector<Bytes>();
+}
+
+std::vector<Tensor> randomArguments(nn::ProgramOp program) {
+  std::vector<Tensor> arguments;
+  for (auto [number, type] : llvm::enumerate(program.getArgumentTypes())) {
+    bool isMask = cast<RankedTensorType>(type).getElementType().isInteger(1);
+    arguments.push_back(
+        randomTensor(type, unsigned(11 + number), isMask ? 0 : -2, 2));
+  }
+  return arguments;
+}
+
+void expectNear(const std::vector<Bytes> &found,
+                const std::vector<Tensor> &expected, TypeRange types,
+                double tolerance) {
+  for (auto [number, type] : llvm::enumerate(types)) {
+    Tensor tensor = tensorOf(found[number], cast<RankedTensorType>(type));
+    for (size_t i = 0; i < tensor.values.size(); ++i) {
+      double number_expected = expected[number].values[i];
+      ASSERT_NEAR(tensor.values[i], number_expected,
+                  tolerance * (1 + std::abs(number_expected)))
+          << "result " << number << ", element " << i;
+    }
+  }
+}
+
+class Attention : public ::testing::TestWithParam<AttentionCase> {};
+
+TEST_P(Attention, HasTheBitsOfCoreOps) {
+  Differentiated reference(GetParam()), whole(GetParam()), core(GetParam());
+  std::vector<Tensor> arguments = randomArguments(reference.function());
+  bool isHalf = GetParam().element == "bf16";
+  formKernels(whole, /*whole=*/true);
+  std::vector<Bytes> host = runProgram(whole.function(), arguments, onHost);
+  expectNear(host, evaluate(reference.function(), arguments),
+             whole.function().getResultTypes(), isHalf ? 3e-2 : 2e-5);
+  if (GetParam().element != "f64") {
+    std::vector<Bytes> cuda = runProgram(whole.function(), arguments, onCuda);
+    EXPECT_TRUE(host == cuda) << "the emulator has other bits";
+  }
+  if (!isHalf) {
+    formKernels(core, /*whole=*/false);
+    EXPECT_TRUE(host == runProgram(core.function(), arguments, onHost))
+        << "core ops have other bits";
+  }
+}
+
+// Sizes that fill blocks and that do not; heads that fill vectors and that do
+// not.
+const AttentionCase kCases[] = {
+    {"small", 2, 3, 5, 2, 2, 4, 4, Scores::Scaled},
+    {"odd", 1, 70, 67, 2, 2, 13, 19, Scores::Scaled},
+    {"causal", 1, 130, 130, 1, 1, 32, 32, Scores::Causal},
+    {"causal_f64", 1, 66, 66, 1, 1, 8, 8, Scores::Causal, "f64"},
+    {"grouped", 2, 65, 65, 6, 2, 16, 16, Scores::Causal},
+    {"infinite", 1, 129, 129, 1, 1, 8, 8, Scores::Infinite, "f32", true},
+    {"window", 1, 200, 200, 1, 1, 20, 20, Scores::Window},
+    {"padding", 2, 130, 130, 1, 1, 16, 16, Scores::Padding},
+    {"window_more_queries", 1, 200, 100, 1, 1, 8, 8, Scores::Window},
+    {"causal_more_keys", 1, 70, 200, 1, 1, 8, 8, Scores::Causal},
+    {"added", 1, 130, 130, 1, 1, 8, 8, Scores::Added},
+    {"late", 1, 200, 200, 1, 1, 8, 8, Scores::Late, "f32", true},
+    {"window_many_keys", 1, 64, 1100, 1, 1, 4, 4, Scores::Window},
+    {"one", 1, 1, 1, 1, 1, 1, 1, Scores::Scaled},
+    {"bias", 2, 20, 70, 2, 2, 16, 80, Scores::Bias},
+    {"capped", 1, 64, 128, 1, 1, 64, 64, Scores::Capped},
+    {"large_heads", 1, 64, 64, 1, 1, 256, 96, Scores::Causal},
+    {"many_keys", 1, 16, 4200, 1, 1, 4, 4, Scores::Scaled},
+    {"half", 1, 130, 130, 2, 1, 24, 18, Scores::Causal, "bf16"},
+};
+
+INSTANTIATE_TEST_SUITE_P(All, Attention, ::testing::ValuesIn(kCases),
+                         [](const auto &info) { return info.param.name; });
+
+} // namespace

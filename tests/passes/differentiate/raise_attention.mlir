@@ -1,0 +1,101 @@
+// RUN: zerograph-opt %s --split-input-file --nn-raise-attention --canonicalize --cse | FileCheck %s
+
+// Heads are read where the product that made them left them; factors of queries
+// and keys multiply scores; a softmax that is zero where it is not a number
+// leaves queries zero of which everything is masked.
+
+// CHECK-LABEL: nn.program @scaled(
+// CHECK: %[[Q:.*]] = nn.slice %qkv [0, 0, 0]
+// CHECK-NEXT: %[[QH:.*]] = nn.reshape %[[Q]] : tensor<2x8x6xf32> -> tensor<2x8x3x2xf32>
+// CHECK: %[[KH:.*]] = nn.reshape %{{.*}} : tensor<2x8x6xf32> -> tensor<2x8x3x2xf32>
+// CHECK: %[[VH:.*]] = nn.reshape %{{.*}} : tensor<2x8x6xf32> -> tensor<2x8x3x2xf32>
+// CHECK-NEXT: %[[OUT:.*]], %{{.*}}, %{{.*}} = nn.attention %[[QH]], %[[KH]], %[[VH]] zero_masked
+// CHECK-NEXT: ^bb0(%[[S:.*]]: tensor<2x3x8x8xf32>):
+// CHECK: nn.constant dense<2.500000e-01>
+// CHECK: nn.compare le
+// CHECK: nn.select
+// CHECK: nn.yield
+// CHECK: nn.reshape %[[OUT]] : tensor<2x8x3x2xf32> -> tensor<2x8x6xf32>
+// CHECK-NOT: nn.softmax
+nn.program @scaled(%qkv: tensor<2x8x18xf32>) -> tensor<2x8x6xf32> {
+  %q = nn.slice %qkv [0, 0, 0] step [1, 1, 1] : tensor<2x8x18xf32> -> tensor<2x8x6xf32>
+  %k = nn.slice %qkv [0, 0, 6] step [1, 1, 1] : tensor<2x8x18xf32> -> tensor<2x8x6xf32>
+  %v = nn.slice %qkv [0, 0, 12] step [1, 1, 1] : tensor<2x8x18xf32> -> tensor<2x8x6xf32>
+  %q1 = nn.reshape %q : tensor<2x8x6xf32> -> tensor<2x8x3x2xf32>
+  %q2 = nn.transpose %q1 [0, 2, 1, 3] : tensor<2x8x3x2xf32> -> tensor<2x3x8x2xf32>
+  %k1 = nn.reshape %k : tensor<2x8x6xf32> -> tensor<2x8x3x2xf32>
+  %k2 = nn.transpose %k1 [0, 2, 1, 3] : tensor<2x8x3x2xf32> -> tensor<2x3x8x2xf32>
+  // Batch and heads are merged and split again, as an exporter does.
+  %k3 = nn.reshape %k2 : tensor<2x3x8x2xf32> -> tensor<6x8x2xf32>
+  %k4 = nn.transpose %k3 [0, 2, 1] : tensor<6x8x2xf32> -> tensor<6x2x8xf32>
+  %k5 = nn.reshape %k4 : tensor<6x2x8xf32> -> tensor<2x3x2x8xf32>
+  %v1 = nn.reshape %v : tensor<2x8x6xf32> -> tensor<2x8x3x2xf32>
+  %v2 = nn.transpose %v1 [0, 2, 1, 3] : tensor<2x8x3x2xf32> -> tensor<2x3x8x2xf32>
+  %half = nn.constant dense<0.5> : tensor<2x3x8x2xf32>
+  %half2 = nn.constant dense<0.5> : tensor<2x3x2x8xf32>
+  %q3 = nn.binary mul %q2, %half : tensor<2x3x8x2xf32>
+  %k6 = nn.binary mul %k5, %half2 : tensor<2x3x2x8xf32>
+  %s = nn.matmul %q3, %k6 : tensor<2x3x8x2xf32>, tensor<2x3x2x8xf32> -> tensor<2x3x8x8xf32>
+  %i = nn.iota 2 : tensor<2x3x8x8xi64>
+  %j = nn.iota 3 : tensor<2x3x8x8xi64>
+  %seen = nn.compare le %j, %i : tensor<2x3x8x8xi64> -> tensor<2x3x8x8xi1>
+  %masked = nn.constant dense<-3.0e38> : tensor<2x3x8x8xf32>
+  %x = nn.select %seen, %s, %masked : tensor<2x3x8x8xi1>, tensor<2x3x8x8xf32>
+  %p = nn.softmax %x : tensor<2x3x8x8xf32>
+  %bad = nn.unary is_nan %p : tensor<2x3x8x8xf32> -> tensor<2x3x8x8xi1>
+  %zero = nn.constant dense<0.0> : tensor<2x3x8x8xf32>
+  %y = nn.select %bad, %zero, %p : tensor<2x3x8x8xi1>, tensor<2x3x8x8xf32>
+  %o = nn.matmul %y, %v2 : tensor<2x3x8x8xf32>, tensor<2x3x8x2xf32> -> tensor<2x3x8x2xf32>
+  %o1 = nn.transpose %o [0, 2, 1, 3] : tensor<2x3x8x2xf32> -> tensor<2x8x3x2xf32>
+  %o2 = nn.reshape %o1 : tensor<2x8x3x2xf32> -> tensor<2x8x6xf32>
+  nn.return %o2 : tensor<2x8x6xf32>
+}
+
+// -----
+
+// Keys that a broadcast repeats for each head of a group are read once. A mask
+// that is data is an extra.
+
+// CHECK-LABEL: nn.program @grouped(
+// CHECK: nn.attention %{{.*}}, %{{.*}}, %{{.*}} with %mask
+// CHECK-SAME: (tensor<1x8x4x2xf32>, tensor<1x8x2x2xf32>, tensor<1x8x2x2xf32>, tensor<1x8xi1>)
+// CHECK-NEXT: ^bb0(%{{.*}}: tensor<1x4x8x8xf32>, %{{.*}}: tensor<1x8xi1>):
+// CHECK-NOT: nn.softmax
+nn.program @grouped(%q: tensor<1x4x8x2xf32>, %k: tensor<1x2x8x2xf32>, %v: tensor<1x2x8x2xf32>, %mask: tensor<1x8xi1>) -> tensor<1x4x8x2xf32> {
+  %k1 = nn.reshape %k : tensor<1x2x8x2xf32> -> tensor<1x2x1x8x2xf32>
+  %k2 = nn.broadcast %k1 : tensor<1x2x1x8x2xf32> -> tensor<1x2x2x8x2xf32>
+  %k3 = nn.reshape %k2 : tensor<1x2x2x8x2xf32> -> tensor<1x4x8x2xf32>
+  %v1 = nn.reshape %v : tensor<1x2x8x2xf32> -> tensor<1x2x1x8x2xf32>
+  %v2 = nn.broadcast %v1 : tensor<1x2x1x8x2xf32> -> tensor<1x2x2x8x2xf32>
+  %v3 = nn.reshape %v2 : tensor<1x2x2x8x2xf32> -> tensor<1x4x8x2xf32>
+  %s = nn.matmul %q, %k3 transpose_b : tensor<1x4x8x2xf32>, tensor<1x4x8x2xf32> -> tensor<1x4x8x8xf32>
+  %m1 = nn.reshape %mask : tensor<1x8xi1> -> tensor<1x1x1x8xi1>
+  %m2 = nn.broadcast %m1 : tensor<1x1x1x8xi1> -> tensor<1x4x8x8xi1>
+  %masked = nn.constant dense<-3.0e38> : tensor<1x4x8x8xf32>
+  %x = nn.select %m2, %s, %masked : tensor<1x4x8x8xi1>, tensor<1x4x8x8xf32>
+  %p = nn.softmax %x : tensor<1x4x8x8xf32>
+  %o = nn.matmul %p, %v3 : tensor<1x4x8x8xf32>, tensor<1x4x8x2xf32> -> tensor<1x4x8x2xf32>
+  nn.return %o : tensor<1x4x8x2xf32>
+}
+
+// -----
+
+// What looks like attention and is none says why.
+
+// CHECK-LABEL: nn.program @others(
+// CHECK: nn.softmax {{.*}}nn.unfused = "a bias of its scores, 'bias', is trained"
+// CHECK: nn.softmax {{.*}}nn.unfused = "something else reads its probabilities"
+// CHECK: nn.softmax {{.*}}nn.unfused = "its scores are a sum of several products"
+nn.program @others(%q: tensor<1x8x2xf32>, %k: tensor<1x8x2xf32>, %v: tensor<1x8x2xf32>, %bias: tensor<1x8x8xf32> {nn.parameter = #nn.parameter<"bias", module = "", trainable = true, init = normal>} loc("bias")) -> (tensor<1x8x2xf32>, tensor<1x8x2xf32>, tensor<1x8x8xf32>, tensor<1x8x2xf32>) {
+  %s = nn.matmul %q, %k transpose_b : tensor<1x8x2xf32>, tensor<1x8x2xf32> -> tensor<1x8x8xf32>
+  %x = nn.binary add %s, %bias : tensor<1x8x8xf32>
+  %p = nn.softmax %x : tensor<1x8x8xf32>
+  %o = nn.matmul %p, %v : tensor<1x8x8xf32>, tensor<1x8x2xf32> -> tensor<1x8x2xf32>
+  %p1 = nn.softmax %s : tensor<1x8x8xf32>
+  %o1 = nn.matmul %p1, %v : tensor<1x8x8xf32>, tensor<1x8x2xf32> -> tensor<1x8x2xf32>
+  %s1 = nn.matmul %k, %q transpose_b : tensor<1x8x2xf32>, tensor<1x8x2xf32> -> tensor<1x8x8xf32>
+  %x1 = nn.binary add %s, %s1 : tensor<1x8x8xf32>
+  %p2 = nn.softmax %x1 : tensor<1x8x8xf32>
+  %o2 = nn.matmul %p2, %v : tensor<1x8x8xf32>, tensor<1x8x2xf32> -> tensor<1x8x2xf32>
+  nn.return %o, %o1, %p1, %o2 : tensor<1x8x2xf32>, tensor<1x8x2xf32>, tensor<1x8x8xf32>, tensor<1x8x2xf32>
+}

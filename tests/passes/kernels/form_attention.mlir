@@ -1,0 +1,50 @@
+// RUN: zerograph-opt %s --split-input-file --pass-pipeline='builtin.module(nn.program(nn-form-attention,nn-form-kernels,nn-verify-kernels))' | FileCheck %s
+
+// Queries, keys and values are read in the product that they lie in; what has 16
+// bits is computed with in f32.
+
+// CHECK-LABEL: nn.program @packed
+// CHECK-NEXT: %{{.*}}:3 = nn.kernel attention (%[[A:.*]] = %qkv) : (tensor<2x8x18xbf16>) -> (tensor<2x8x3x2xbf16>, tensor<2x3x8xf32>, tensor<2x3x8xf32>) {
+// CHECK: nn.slice %[[A]]
+// CHECK: nn.convert {{.*}} -> tensor<2x8x3x2xf32>
+// CHECK: nn.attention {{.*}} -> (tensor<2x8x3x2xf32>, tensor<2x3x8xf32>, tensor<2x3x8xf32>)
+// CHECK: %[[OUT:.*]] = nn.convert {{.*}} -> tensor<2x8x3x2xbf16>
+// CHECK-NEXT: nn.yield %[[OUT]]
+nn.program @packed(%qkv: tensor<2x8x18xbf16>) -> tensor<2x8x3x2xbf16> {
+  %q = nn.slice %qkv [0, 0, 0] step [1, 1, 1] : tensor<2x8x18xbf16> -> tensor<2x8x6xbf16>
+  %k = nn.slice %qkv [0, 0, 6] step [1, 1, 1] : tensor<2x8x18xbf16> -> tensor<2x8x6xbf16>
+  %v = nn.slice %qkv [0, 0, 12] step [1, 1, 1] : tensor<2x8x18xbf16> -> tensor<2x8x6xbf16>
+  %q1 = nn.reshape %q : tensor<2x8x6xbf16> -> tensor<2x8x3x2xbf16>
+  %k1 = nn.reshape %k : tensor<2x8x6xbf16> -> tensor<2x8x3x2xbf16>
+  %v1 = nn.reshape %v : tensor<2x8x6xbf16> -> tensor<2x8x3x2xbf16>
+  %o, %m, %i = nn.attention %q1, %k1, %v1 : (tensor<2x8x3x2xbf16>, tensor<2x8x3x2xbf16>, tensor<2x8x3x2xbf16>) -> (tensor<2x8x3x2xbf16>, tensor<2x3x8xf32>, tensor<2x3x8xf32>) {
+  ^bb0(%s: tensor<2x3x8x8xf32>):
+    nn.yield %s : tensor<2x3x8x8xf32>
+  }
+  nn.return %o : tensor<2x8x3x2xbf16>
+}
+
+// -----
+
+// A chain of views in the region that has no address formula is computed before.
+
+// CHECK-LABEL: nn.program @hoisted
+// CHECK-NEXT: %[[COPY:.*]] = nn.kernel rows
+// CHECK: nn.kernel attention ({{.*}} = %[[COPY]])
+// CHECK: nn.attention {{.*}} with
+nn.program @hoisted(%q: tensor<1x6x1x2xf32>, %bias: tensor<3x2xf32>) -> tensor<1x6x1x2xf32> {
+  %o, %m, %i = nn.attention %q, %q, %q with %bias : (tensor<1x6x1x2xf32>, tensor<1x6x1x2xf32>, tensor<1x6x1x2xf32>, tensor<3x2xf32>) -> (tensor<1x6x1x2xf32>, tensor<1x1x6xf32>, tensor<1x1x6xf32>) {
+  ^bb0(%s: tensor<1x1x6x6xf32>, %b: tensor<3x2xf32>):
+    %t = nn.transpose %b [1, 0] : tensor<3x2xf32> -> tensor<2x3xf32>
+    %r = nn.reshape %t : tensor<2x3xf32> -> tensor<1x1x6x1xf32>
+    %w = nn.broadcast %r : tensor<1x1x6x1xf32> -> tensor<1x1x6x6xf32>
+    %r2 = nn.reshape %w : tensor<1x1x6x6xf32> -> tensor<1x1x6x6xf32>
+    %flat = nn.reshape %t : tensor<2x3xf32> -> tensor<6xf32>
+    %p = nn.pad %flat [0] value 0.0 : f32 : tensor<6xf32> -> tensor<36xf32>
+    %p2 = nn.reshape %p : tensor<36xf32> -> tensor<1x1x6x6xf32>
+    %x = nn.binary add %s, %r2 : tensor<1x1x6x6xf32>
+    %y = nn.binary add %x, %p2 : tensor<1x1x6x6xf32>
+    nn.yield %y : tensor<1x1x6x6xf32>
+  }
+  nn.return %o : tensor<1x6x1x2xf32>
+}

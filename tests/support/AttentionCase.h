@@ -1,0 +1,45 @@
+//===- AttentionCase.h - attentions that tests compute --------------------===//
+
+#ifndef ZEROGRAPH_TESTS_SUPPORT_ATTENTIONCASE_H
+#define ZEROGRAPH_TESTS_SUPPORT_ATTENTIONCASE_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mlir::zg::testing {
+
+/// What becomes of the scores, all of which are scaled.
+enum class Scores {
+  Scaled,
+  Causal,   ///< A finite mask, by comparison of places.
+  Infinite, ///< Only keys before the query, else -infinity: the first sees none.
+  Window,   ///< Causal, and only the last few keys.
+  Padding,  ///< Keys that data mask, with causal ones.
+  Added,    ///< Causal, as a number that is added, from a comparison turned round.
+  Late,     ///< Only keys at least 70 before the query, else -infinity.
+  Bias,     ///< A number a head, query and key is added.
+  Capped,   ///< tanh.
+};
+
+struct AttentionCase {
+  std::string name;
+  int64_t batch, queries, keys, heads, keyHeads, size, valueSize;
+  Scores scores = Scores::Scaled;
+  std::string element = "f32";
+  bool zeroMasked = false;
+
+  /// Types, without tensor<>, of %q, %k, %v and, of some, %extra.
+  std::vector<std::string> arguments() const;
+  std::string outType() const;
+  /// Makes %out, %max and %inverse of the arguments.
+  std::string text() const;
+
+private:
+  std::string scoreType() const;
+  std::string region() const;
+};
+
+} // namespace mlir::zg::testing
+
+#endif // ZEROGRAPH_TESTS_SUPPORT_ATTENTIONCASE_H
