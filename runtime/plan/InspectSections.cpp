@@ -131,6 +131,13 @@ std::string costsOfNodes(const Json &report, bool exact) {
                    exact);
 }
 
+/// Lists attention whose scores are stored, if there is any.
+std::string unfused(const Json &report, bool exact) {
+  const Json &list = report["costs"]["unfused"];
+  return list.empty() ? ""
+                      : tableText(list, {{"attention"}, {"reason"}}, exact);
+}
+
 std::string findings(const Json &report, bool) {
   std::string out;
   if (report.contains("unsafe")) {
@@ -225,8 +232,7 @@ const std::vector<InspectSection> &inspectSections() {
                                         {"read", kSize},
                                         {"written", kSize},
                                         {"operations"}}),
-                 costsOfNodes,
-                 table("/costs/unfused", {{"attention"}, {"reason"}})})},
+                 costsOfNodes, unfused})},
       {"findings", "What is unsafe or wasteful", findings},
       {"slices", "Slices: where buffers lie, and when they live",
        table("/slices", {{"space"},

@@ -93,6 +93,22 @@ class Inspect(Case):
             self.assertEqual(sum(step["cost"][key] for step in report["steps"]),
                              report["costs"][key])
 
+    def test_attention_whose_scores_are_stored_is_named(self):
+        model = os.path.join(MODELS, "gpt2-nano-dropout", "model.onnx")
+        options = ["compile", model, "-o", "x.zgplan", "--micro-batch", "2",
+                   "--dim", "seq=64"]
+        said = self.succeeds(*options).stderr
+        self.assertIn("at 4 nodes, the first", said)
+        table = json.loads(self.show("--json"))["costs"]["unfused"]
+        self.assertEqual(len(table), 4)
+        for row in table:
+            self.assertIn(row["attention"], self.show("--costs"))
+            self.assertEqual(row["reason"], "its probabilities are dropped out")
+        for others in (["--attention", "products"], ["--dropout", "0"]):
+            self.assertNotIn("attention is not",
+                             self.succeeds(*options, *others).stderr)
+            self.assertNotIn("reason", self.show("--costs"))
+
     def test_slices_have_places_and_lives(self):
         self.succeeds(*COMPILE, "--ranks", "2", "--zero", "3", "--accumulate",
                       "2")

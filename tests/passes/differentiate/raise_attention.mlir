@@ -6,7 +6,7 @@
 
 // CHECK-LABEL: nn.program @scaled(
 // CHECK: %[[Q:.*]] = nn.slice %qkv [0, 0, 0]
-// CHECK-NEXT: %[[QH:.*]] = nn.reshape %[[Q]] : tensor<2x8x6xf32> -> tensor<2x8x3x2xf32>
+// CHECK: %[[QH:.*]] = nn.reshape %[[Q]] : tensor<2x8x6xf32> -> tensor<2x8x3x2xf32>
 // CHECK: %[[KH:.*]] = nn.reshape %{{.*}} : tensor<2x8x6xf32> -> tensor<2x8x3x2xf32>
 // CHECK: %[[VH:.*]] = nn.reshape %{{.*}} : tensor<2x8x6xf32> -> tensor<2x8x3x2xf32>
 // CHECK-NEXT: %[[OUT:.*]], %{{.*}}, %{{.*}} = nn.attention %[[QH]], %[[KH]], %[[VH]] zero_masked

@@ -30,8 +30,9 @@ nn.program @packed(%qkv: tensor<2x8x18xbf16>) -> tensor<2x8x3x2xbf16> {
 
 // CHECK-LABEL: nn.program @hoisted
 // CHECK-NEXT: %[[COPY:.*]] = nn.kernel rows
-// CHECK: nn.kernel attention ({{.*}} = %[[COPY]])
-// CHECK: nn.attention {{.*}} with
+// CHECK: %[[FLAT:.*]] = nn.reshape %[[COPY]] : tensor<2x3xf32> -> tensor<1x1x6x1xf32>
+// CHECK: nn.kernel attention (%{{.*}} = %q, %[[A:.*]] = %[[FLAT]], %[[B:.*]] = %{{.*}})
+// CHECK-NEXT: nn.attention {{.*}} with %[[A]], %[[B]]
 nn.program @hoisted(%q: tensor<1x6x1x2xf32>, %bias: tensor<3x2xf32>) -> tensor<1x6x1x2xf32> {
   %o, %m, %i = nn.attention %q, %q, %q with %bias : (tensor<1x6x1x2xf32>, tensor<1x6x1x2xf32>, tensor<1x6x1x2xf32>, tensor<3x2xf32>) -> (tensor<1x6x1x2xf32>, tensor<1x1x6xf32>, tensor<1x1x6xf32>) {
   ^bb0(%s: tensor<1x1x6x6xf32>, %b: tensor<3x2xf32>):

@@ -626,6 +626,62 @@ nn.program @kernel_form(%x: tensor<4xf32>) {
 
 // -----
 
+nn.program @attention_heads(%q: tensor<1x4x3x2xf32>, %k: tensor<1x4x2x2xf32>) {
+  // expected-error @+1 {{'nn.attention' op has 3 heads of queries, which 2 heads of keys do not divide}}
+  %o, %m, %i = nn.attention %q, %k, %k : (tensor<1x4x3x2xf32>, tensor<1x4x2x2xf32>, tensor<1x4x2x2xf32>) -> (tensor<1x4x3x2xf32>, tensor<1x3x4xf32>, tensor<1x3x4xf32>) {
+  ^bb0(%s: tensor<1x3x4x4xf32>):
+    nn.yield %s : tensor<1x3x4x4xf32>
+  }
+  nn.return
+}
+
+// -----
+
+nn.program @attention_values(%q: tensor<1x4x1x2xf32>, %v: tensor<1x5x1x2xf32>) {
+  // expected-error @+1 {{'nn.attention' op needs values of 'tensor<1x4x1x2xf32>', not 'tensor<1x5x1x2xf32>'}}
+  %o, %m, %i = nn.attention %q, %q, %v : (tensor<1x4x1x2xf32>, tensor<1x4x1x2xf32>, tensor<1x5x1x2xf32>) -> (tensor<1x4x1x2xf32>, tensor<1x1x4xf32>, tensor<1x1x4xf32>) {
+  ^bb0(%s: tensor<1x1x4x4xf32>):
+    nn.yield %s : tensor<1x1x4x4xf32>
+  }
+  nn.return
+}
+
+// -----
+
+nn.program @attention_large(%q: tensor<1x4x1x257xf32>) {
+  // expected-error @+1 {{'nn.attention' op has heads of 257 elements, of at most 256}}
+  %o, %m, %i = nn.attention %q, %q, %q : (tensor<1x4x1x257xf32>, tensor<1x4x1x257xf32>, tensor<1x4x1x257xf32>) -> (tensor<1x4x1x257xf32>, tensor<1x1x4xf32>, tensor<1x1x4xf32>) {
+  ^bb0(%s: tensor<1x1x4x4xf32>):
+    nn.yield %s : tensor<1x1x4x4xf32>
+  }
+  nn.return
+}
+
+// -----
+
+nn.program @attention_region(%q: tensor<1x4x1x2xf32>) {
+  // expected-error @+1 {{'nn.attention' op needs a region that takes 1 of 'tensor<1x1x4x4xf32>' and the extras}}
+  %o, %m, %i = nn.attention %q, %q, %q with %q : (tensor<1x4x1x2xf32>, tensor<1x4x1x2xf32>, tensor<1x4x1x2xf32>, tensor<1x4x1x2xf32>) -> (tensor<1x4x1x2xf32>, tensor<1x1x4xf32>, tensor<1x1x4xf32>) {
+  ^bb0(%s: tensor<1x1x4x4xf32>):
+    nn.yield %s : tensor<1x1x4x4xf32>
+  }
+  nn.return
+}
+
+// -----
+
+nn.program @attention_member(%q: tensor<1x4x1x2xf32>) {
+  // expected-error @+1 {{'nn.attention' op has 'nn.softmax' in its region, which is not elementwise, a view or a literal}}
+  %o, %m, %i = nn.attention %q, %q, %q : (tensor<1x4x1x2xf32>, tensor<1x4x1x2xf32>, tensor<1x4x1x2xf32>) -> (tensor<1x4x1x2xf32>, tensor<1x1x4xf32>, tensor<1x1x4xf32>) {
+  ^bb0(%s: tensor<1x1x4x4xf32>):
+    %p = nn.softmax %s : tensor<1x1x4x4xf32>
+    nn.yield %p : tensor<1x1x4x4xf32>
+  }
+  nn.return
+}
+
+// -----
+
 nn.program @yield_alone(%x: tensor<4xf32>) {
   // expected-error @+1 {{'nn.yield' op expects parent op to be one of 'nn.kernel, nn.attention, nn.attention_grad'}}
   nn.yield %x : tensor<4xf32>
