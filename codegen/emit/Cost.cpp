@@ -353,6 +353,9 @@ FailureOr<KernelCost> costOfAttention(nn::KernelOp kernel) {
   if (isGradient) {
     roots.push_back(loops.ofScore);
   }
+  if (loops.factor) {
+    roots.push_back(loops.factor);
+  }
   counter.sweep(roots, elements * (isGradient ? 2 : 1));
   for (unsigned i = 0; i < kernel.getNumResults(); ++i) {
     counter.write(i);

@@ -54,15 +54,16 @@ def RaiseAttention : Pass<"nn-raise-attention", "::mlir::ModuleOp"> {
     then. Constant factors of `%q` and `%k` go there too, so that both are read
     where they lie. A softmax that looks like attention and is none keeps the
     reason as its attribute `nn.unfused`, and the module lists them: what
-    multiplies values is dropped out or read by others; a bias is trained; scores
-    are the sum of several products or are moved; heads are too large; types are
-    mixed. Matrices are left alone, as their rows may be samples.
+    multiplies values is read by others, or dropped out where samples are not in
+    front; a bias is trained; scores are the sum of several products or are
+    moved; heads are too large; types are mixed. Matrices are left alone, as their rows may be samples.
 
     Runs before `nn-differentiate`, after `canonicalize`.
 
     reassociates: constant factors of queries and keys multiply scores instead,
     and the sum divides the product rather than each probability. Every stage,
-    rank and device has the same. With `attention=products` nothing is changed.
+    rank and device has the same. With `attention=products`
+    that is the reason for all.
   }];
   let options = [
     attention,

@@ -1,13 +1,7 @@
 //===- RaiseAttention.cpp - finds attention in what exporters write -------===//
 
-#include "passes/differentiate/HeadViews.h"
+#include "passes/differentiate/AttentionCandidate.h"
 #include "passes/differentiate/Passes.h"
-#include "passes/differentiate/rules/Rule.h"
-#include "passes/ir/nn/Attention.h"
-
-#include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Matchers.h"
-#include "llvm/ADT/SetVector.h"
 
 namespace mlir::zg::nn {
 #define GEN_PASS_DEF_RAISEATTENTION
@@ -18,328 +12,6 @@ using namespace mlir;
 using namespace mlir::zg::nn;
 
 namespace {
-
-/// Returns the number that every element of `value` is, if it is a constant.
-std::optional<double> splatNumber(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (!isPlainView(op)) {
-      break;
-    }
-    if (isa<PadOp>(op)) {
-      return std::nullopt;
-    }
-    value = op->getOperand(0);
-  }
-  SplatElementsAttr splat;
-  if (!matchPattern(value, m_Constant(&splat)) || !isFloat(value)) {
-    return std::nullopt;
-  }
-  return splat.getSplatValue<APFloat>().convertToDouble();
-}
-
-/// Takes factors that are constants off a value, down through its views:
-/// returns the value without them and multiplies `factor` by each.
-Value withoutFactors(OpBuilder &builder, Value value, double &factor) {
-  Operation *op = value.getDefiningOp();
-  if (auto binary = dyn_cast_or_null<BinaryOp>(op)) {
-    bool multiplies = binary.getKind() == BinaryKind::mul;
-    if (!multiplies && binary.getKind() != BinaryKind::div) {
-      return value;
-    }
-    std::optional<double> left = splatNumber(binary.getLhs());
-    std::optional<double> right = splatNumber(binary.getRhs());
-    if (right) {
-      factor = multiplies ? factor * *right : factor / *right;
-      return withoutFactors(builder, binary.getLhs(), factor);
-    }
-    if (left && multiplies) {
-      factor *= *left;
-      return withoutFactors(builder, binary.getRhs(), factor);
-    }
-    return value;
-  }
-  if (op && isPlainView(op) && !isa<PadOp>(op)) {
-    Value source = withoutFactors(builder, op->getOperand(0), factor);
-    if (source != op->getOperand(0)) {
-      IRMapping mapping;
-      mapping.map(op->getOperand(0), source);
-      return builder.clone(*op, mapping)->getResult(0);
-    }
-  }
-  return value;
-}
-
-/// One softmax and what is around it.
-class Candidate {
-public:
-  Candidate(SoftmaxOp softmax, const DenseSet<Value> &trained)
-      : softmax(softmax), trained(trained) {}
-
-  /// Returns whether it multiplies scores of products: it could be attention.
-  /// If it cannot become `nn.attention`, `reason` says why.
-  bool match(std::string &reason);
-  void replace();
-
-private:
-  bool findValues(std::string &reason);
-  void findScores(Value value);
-  bool dependsOnScores(Value value);
-  void collect(Value value);
-  bool checkSizes(std::string &reason);
-
-  SmallVector<int64_t, 4> leading() {
-    ArrayRef<int64_t> shape = shapeOf(softmax).drop_back(2);
-    int64_t heads = shape.size() > 1 ? shape.back() : 1;
-    return {ShapedType::getNumElements(shape) / heads, heads};
-  }
-  Value headed(NNBuilder &b, Value matrices, bool transposed);
-  void writeScores(NNBuilder &b, AttentionOp attention, double factor);
-
-  SoftmaxOp softmax;
-  const DenseSet<Value> &trained;
-  /// The products before and after the softmax.
-  MatmulOp scores, values;
-  /// Products of as many elements that the softmax is of.
-  SetVector<Operation *> products;
-  bool zeroMasked = false;
-  DenseMap<Value, bool> depends;
-  /// Ops that become part of the region, and what it reads from outside.
-  SetVector<Operation *> members;
-  SetVector<Value> extras;
-};
-
-/// Follows the probabilities to the product that they weigh values in.
-bool Candidate::findValues(std::string &reason) {
-  Value y = softmax.getResult();
-  for (Operation *user : y.getUsers()) {
-    if (auto select = dyn_cast<SelectOp>(user);
-        select && givesZeroForNaN(select)) {
-      zeroMasked = true;
-      if (!llvm::all_of(y.getUsers(), [&](Operation *other) {
-            return other == select ||
-                   other == select.getCondition().getDefiningOp();
-          })) {
-        reason = "something else reads its probabilities";
-      }
-      y = select.getResult();
-      break;
-    }
-  }
-  while (true) {
-    for (OpOperand &use : y.getUses()) {
-      auto matmul = dyn_cast<MatmulOp>(use.getOwner());
-      if (matmul && use.getOperandNumber() == 0 && !matmul.getTransposeA()) {
-        values = matmul;
-      }
-    }
-    if (!y.hasOneUse()) {
-      reason = "something else reads its probabilities";
-      return values != nullptr;
-    }
-    if (values) {
-      return true;
-    }
-    Operation *user = *y.getUsers().begin();
-    auto reshape = dyn_cast<ReshapeOp>(user);
-    if (isa<DropoutOp>(user)) {
-      reason = "its probabilities are dropped out";
-      y = user->getResult(0);
-    } else if (reshape && shapeOf(reshape).size() >= 2 &&
-               shapeOf(reshape).take_back(2) == shapeOf(y).take_back(2)) {
-      y = reshape.getResult();
-    } else {
-      return false;
-    }
-  }
-}
-
-/// Finds the products that the scores are made of.
-void Candidate::findScores(Value value) {
-  SetVector<Operation *> seen;
-  if (Operation *op = value.getDefiningOp()) {
-    seen.insert(op);
-  }
-  for (size_t i = 0; i < seen.size(); ++i) {
-    Operation *op = seen[i];
-    if (isa<MatmulOp>(op)) {
-      if (ShapedType::getNumElements(shapeOf(op->getResult(0))) ==
-          ShapedType::getNumElements(shapeOf(softmax))) {
-        products.insert(op);
-      }
-    } else if (isElementwise(op) || isPlainView(op)) {
-      for (Value operand : op->getOperands()) {
-        if (Operation *source = operand.getDefiningOp()) {
-          seen.insert(source);
-        }
-      }
-    }
-  }
-}
-
-bool Candidate::dependsOnScores(Value value) {
-  auto [known, isNew] = depends.try_emplace(value, false);
-  Operation *op = value.getDefiningOp();
-  if (!isNew || !op) {
-    return known->second;
-  }
-  bool result =
-      op == scores || ((isElementwise(op) || isPlainView(op)) &&
-                       llvm::any_of(op->getOperands(), [&](Value operand) {
-                         return dependsOnScores(operand);
-                       }));
-  return depends[value] = result;
-}
-
-/// Collects what is computed of the scores in the region. What does not depend
-/// on them is computed there too if it is cheap: masks need no memory then.
-void Candidate::collect(Value value) {
-  Operation *op = value.getDefiningOp();
-  if (op == scores || (op && members.contains(op))) {
-    return;
-  }
-  bool isMember =
-      op && (isLiteral(op) || isPlainView(op) || dependsOnScores(value) ||
-             (isElementwise(op) && !isCostly(op)));
-  if (!isMember) {
-    extras.insert(value);
-    return;
-  }
-  members.insert(op);
-  for (Value operand : op->getOperands()) {
-    collect(operand);
-  }
-}
-
-bool Candidate::checkSizes(std::string &reason) {
-  Type element = elementOf(softmax);
-  if (!(element.isF32() || element.isF64()) || elementOf(scores) != element ||
-      elementOf(scores.getLhs()) != element || elementOf(values) != element ||
-      elementOf(values.getRhs()) != element) {
-    reason = "it does not compute in one type, f32 or f64";
-    return false;
-  }
-  bool ta = scores.getTransposeA(), tb = values.getTransposeB();
-  int64_t size = shapeOf(scores.getLhs()).take_back(2)[ta ? 0 : 1];
-  int64_t valueSize = shapeOf(values.getRhs()).take_back(2)[tb ? 0 : 1];
-  if (std::max(size, valueSize) > kMaxHeadSize) {
-    reason = "its heads have " + std::to_string(std::max(size, valueSize)) +
-             " elements, more than " + std::to_string(kMaxHeadSize);
-    return false;
-  }
-  return true;
-}
-
-bool Candidate::match(std::string &reason) {
-  if (shapeOf(softmax).size() < 3) {
-    return false; // a matrix: its rows may be samples
-  }
-  findScores(softmax.getOperand());
-  if (products.empty() || !findValues(reason)) {
-    return false;
-  }
-  if (!reason.empty()) {
-    return true;
-  }
-  if (products.size() > 1) {
-    reason = "its scores are a sum of several products";
-    return true;
-  }
-  scores = cast<MatmulOp>(products.front());
-  if (shapeOf(scores).take_back(2) != shapeOf(softmax).take_back(2)) {
-    reason = "its scores are moved before the softmax";
-    return true;
-  }
-  if (!checkSizes(reason)) {
-    return true;
-  }
-  collect(softmax.getOperand());
-  for (Operation *member : members) {
-    if (isPlainView(member) && !isa<ReshapeOp>(member) &&
-        dependsOnScores(member->getResult(0))) {
-      reason = "its scores are moved before the softmax";
-    }
-  }
-  for (Value extra : extras) {
-    if (trained.contains(extra)) {
-      reason =
-          "a bias of its scores, '" + nameOf(extra.getLoc()) + "', is trained";
-    }
-  }
-  return true;
-}
-
-/// Returns matrices as [batch, rows, heads, columns].
-Value Candidate::headed(NNBuilder &b, Value matrices, bool transposed) {
-  SmallVector<int64_t, 4> shape = leading();
-  llvm::append_range(shape, shapeOf(matrices).take_back(2));
-  return b.transpose(b.reshape(matrices, shape),
-                     transposed ? ArrayRef<int64_t>{0, 3, 1, 2}
-                                : ArrayRef<int64_t>{0, 2, 1, 3});
-}
-
-void Candidate::writeScores(NNBuilder &b, AttentionOp attention,
-                            double factor) {
-  OpBuilder::InsertionGuard guard(b.builder);
-  Block &block = attention.getScores().emplaceBlock();
-  SmallVector<int64_t, 4> keysByQueries = leading();
-  keysByQueries.push_back(shapeOf(softmax).back());
-  keysByQueries.push_back(shapeOf(softmax).take_back(2).front());
-  auto type = RankedTensorType::get(keysByQueries, elementOf(softmax));
-  // Locations of arguments would stand at the head of every dump.
-  Location nowhere = b.builder.getUnknownLoc();
-  Value score = block.addArgument(type, nowhere);
-  IRMapping mapping;
-  for (Value extra : extras) {
-    mapping.map(extra, block.addArgument(extra.getType(), nowhere));
-  }
-  b.builder.setInsertionPointToStart(&block);
-  Value own = b.reshape(b.transpose(score, {0, 1, 3, 2}), shapeOf(scores));
-  mapping.map(scores.getResult(), factor == 1 ? own : b.scale(own, factor));
-  SmallVector<Operation *> ordered(members.begin(), members.end());
-  llvm::sort(ordered,
-             [](Operation *x, Operation *y) { return x->isBeforeInBlock(y); });
-  for (Operation *member : ordered) {
-    b.builder.clone(*member, mapping);
-  }
-  SmallVector<int64_t, 4> queriesByKeys = leading();
-  llvm::append_range(queriesByKeys, shapeOf(softmax).take_back(2));
-  Value x = mapping.lookup(softmax.getOperand());
-  b.builder.create<YieldOp>(
-      b.location, b.transpose(b.reshape(x, queriesByKeys), {0, 1, 3, 2}));
-}
-
-void Candidate::replace() {
-  OpBuilder builder(values);
-  NNBuilder b(builder, softmax.getLoc());
-  double factor = 1;
-  Value lhs = withoutFactors(builder, scores.getLhs(), factor);
-  Value rhs = withoutFactors(builder, scores.getRhs(), factor);
-  Value q = headed(b, lhs, scores.getTransposeA());
-  Value k = headed(b, rhs, !scores.getTransposeB());
-  Value v = headed(b, values.getRhs(), values.getTransposeB());
-  Value groupedK = withoutRepeatedHeads(b, k);
-  Value groupedV = withoutRepeatedHeads(b, v);
-  if (shapeOf(groupedK)[2] == shapeOf(groupedV)[2]) {
-    k = groupedK;
-    v = groupedV;
-  }
-  q = straightened(b, q);
-  k = straightened(b, k);
-  v = straightened(b, v);
-  AttentionShape shape =
-      AttentionShape::of(q.getType(), k.getType(), v.getType());
-  Type element = elementOf(q);
-  auto out = RankedTensorType::get(
-      {shape.batch, shape.queries, shape.heads, shape.valueSize}, element);
-  auto rows =
-      RankedTensorType::get({shape.batch, shape.heads, shape.queries}, element);
-  auto attention =
-      builder.create<AttentionOp>(b.location, TypeRange{out, rows, rows}, q, k,
-                                  v, extras.getArrayRef(), zeroMasked);
-  writeScores(b, attention, factor);
-  Value heads = b.transpose(attention.getOut(), {0, 2, 1, 3});
-  values.replaceAllUsesWith(b.reshape(heads, shapeOf(values)));
-}
 
 /// Returns the values that a trained parameter decides.
 DenseSet<Value> trainedValues(ProgramOp program) {
@@ -366,9 +38,7 @@ struct RaiseAttentionPass
   using RaiseAttentionBase::RaiseAttentionBase;
 
   void runOnOperation() override {
-    if (attention == "products") {
-      return;
-    }
+
     SmallVector<Attribute> unfused;
     for (auto program : getOperation().getOps<ProgramOp>()) {
       raiseIn(program, unfused);
@@ -381,6 +51,7 @@ struct RaiseAttentionPass
 
 private:
   void raiseIn(ProgramOp program, SmallVectorImpl<Attribute> &unfused) {
+    SampleAnalysis analysis(program);
     DenseSet<Value> trained;
     if (trains) {
       trained = trainedValues(program);
@@ -388,9 +59,12 @@ private:
     for (auto softmax : llvm::make_early_inc_range(
              program.getBody().front().getOps<SoftmaxOp>())) {
       std::string reason;
-      Candidate candidate(softmax, trained);
+      AttentionCandidate candidate(softmax, trained, analysis);
       if (!candidate.match(reason)) {
         continue;
+      }
+      if (attention == "products") {
+        reason = "--attention products";
       }
       if (reason.empty()) {
         candidate.replace();

@@ -2,12 +2,14 @@
 
 #include "runtime/plan/Inspect.h"
 
+#include "runtime/plan/InspectParts.h"
 #include "runtime/plan/InspectTable.h"
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 
 #include <algorithm>
+#include <map>
 
 namespace zerograph {
 namespace {
@@ -131,11 +133,24 @@ std::string costsOfNodes(const Json &report, bool exact) {
                    exact);
 }
 
-/// Lists attention whose scores are stored, if there is any.
-std::string unfused(const Json &report, bool exact) {
-  const Json &list = report["costs"]["unfused"];
-  return list.empty() ? ""
-                      : tableText(list, {{"attention"}, {"reason"}}, exact);
+/// Lists attention whose scores are stored, if there is any: nodes that differ
+/// in numbers alone are one line.
+std::string storedScores(const Json &report, bool exact) {
+  std::map<std::pair<std::string, std::string>, uint64_t> counts;
+  for (const Json &each : report["costs"]["unfused"]) {
+    ++counts[{withoutNumbers(each["attention"].get<std::string>()),
+              each["reason"].get<std::string>()}];
+  }
+  Json rows = Json::array();
+  for (const auto &[key, count] : counts) {
+    rows.push_back(Json{{"scores stored", key.first},
+                        {"nodes", count},
+                        {"because", key.second}});
+  }
+  return rows.empty()
+             ? ""
+             : tableText(rows, {{"scores stored"}, {"nodes"}, {"because"}},
+                         exact);
 }
 
 std::string findings(const Json &report, bool) {
@@ -232,7 +247,7 @@ const std::vector<InspectSection> &inspectSections() {
                                         {"read", kSize},
                                         {"written", kSize},
                                         {"operations"}}),
-                 costsOfNodes, unfused})},
+                 costsOfNodes, storedScores})},
       {"findings", "What is unsafe or wasteful", findings},
       {"slices", "Slices: where buffers lie, and when they live",
        table("/slices", {{"space"},

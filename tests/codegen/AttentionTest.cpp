@@ -26,8 +26,8 @@ namespace {
 /// dv of q, k, v, dout and what the scores are made of besides.
 std::string programOf(const AttentionCase &attention) {
   std::vector<std::string> types = attention.arguments();
-  std::string text = "nn.program @f(%q: tensor<" + types[0] +
-                     ">, %k: tensor<" + types[1] + ">, %v: tensor<" + types[2] +
+  std::string text = "nn.program @f(%q: tensor<" + types[0] + ">, %k: tensor<" +
+                     types[1] + ">, %v: tensor<" + types[2] +
                      ">, %dout: tensor<" + attention.outType() + ">";
   if (types.size() > 3) {
     text += ", %extra: tensor<" + types[3] + ">";
@@ -61,8 +61,7 @@ private:
     auto isOfProducts = [](unsigned operand) { return operand < 3; };
     EXPECT_TRUE(succeeded(
         cast<nn::DifferentiableOpInterface>(op.getOperation())
-            .buildGradient(builder,
-                           {body.getArgument(3), Value(), Value()},
+            .buildGradient(builder, {body.getArgument(3), Value(), Value()},
                            isOfProducts, gradients)));
     SmallVector<Value> results(op.getResults());
     llvm::append_range(results, ArrayRef(gradients).take_front(3));
@@ -125,12 +124,12 @@ Tensor tensorOf(const Bytes &bytes, RankedTensorType type) {
   return tensor;
 }
 
-using Run = llvm::function_ref<std::vector<Bytes>(Operation *,
-                                                  ArrayRef<Bytes>)>;
+using Run =
+    llvm::function_ref<std::vector<Bytes>(Operation *, ArrayRef<Bytes>)>;
 
 /// Runs a program of kernels, products and reshapes, one after the other.
-std::vector<Bytes> runProgram(nn::ProgramOp program,
-                              ArrayRef<Tensor> arguments, Run runKernel) {
+std::vector<Bytes> runProgram(nn::ProgramOp program, ArrayRef<Tensor> arguments,
+                              Run runKernel) {
   llvm::DenseMap<Value, Bytes> values;
   Block &body = program.getBody().front();
   for (auto [argument, tensor] : llvm::zip(body.getArguments(), arguments)) {
@@ -251,6 +250,7 @@ const AttentionCase kCases[] = {
     {"one", 1, 1, 1, 1, 1, 1, 1, Scores::Scaled},
     {"bias", 2, 20, 70, 2, 2, 16, 80, Scores::Bias},
     {"capped", 1, 64, 128, 1, 1, 64, 64, Scores::Capped},
+    {"weighed", 1, 70, 70, 2, 1, 12, 12, Scores::Weighed},
     {"large_heads", 1, 64, 64, 1, 1, 256, 96, Scores::Causal},
     {"many_keys", 1, 16, 4200, 1, 1, 4, 4, Scores::Scaled},
     {"half", 1, 130, 130, 2, 1, 24, 18, Scores::Causal, "bf16"},

@@ -22,10 +22,10 @@ std::string masked(const std::string &condition, const std::string &of,
                    const std::string &number, const std::string &ints,
                    const std::string &type) {
   std::string bools = ints.substr(0, ints.rfind('x') + 1) + "i1";
-  return "%masked" + of + " = nn.constant dense<" + number + "> : " +
-         tensor(type) + "\n%seen" + of + " = nn.select %" + condition + ", %" +
-         of + ", %masked" + of + " : " + tensor(bools) + ", " + tensor(type) +
-         "\n";
+  return "%masked" + of + " = nn.constant dense<" + number +
+         "> : " + tensor(type) + "\n%seen" + of + " = nn.select %" + condition +
+         ", %" + of + ", %masked" + of + " : " + tensor(bools) + ", " +
+         tensor(type) + "\n";
 }
 
 /// Compares the places of keys and queries.
@@ -66,11 +66,12 @@ std::string AttentionCase::region() const {
   std::string type = scoreType();
   std::string ints = type.substr(0, type.rfind('x') + 1) + "i64";
   std::string bools = type.substr(0, type.rfind('x') + 1) + "i1";
-  std::string text = "%factor = nn.constant dense<0.25> : " + tensor(type) +
-                     "\n%scaled = nn.binary mul %score, %factor : " +
-                     tensor(type) + "\n%i = nn.iota 3 : " + tensor(ints) +
-                     "\n%j = nn.iota 2 : " + tensor(ints) + "\n" +
-                     compared("causal", "le", "j", "i", ints);
+  std::string text =
+      "%factor = nn.constant dense<0.25> : " + tensor(type) +
+      "\n%scaled = nn.binary mul %score, %factor : " + tensor(type) +
+      "\n%i = nn.iota 3 : " + tensor(ints) +
+      "\n%j = nn.iota 2 : " + tensor(ints) + "\n" +
+      compared("causal", "le", "j", "i", ints);
   switch (scores) {
   case Scores::Scaled:
     return text + "nn.yield %scaled : " + tensor(type) + "\n";
@@ -93,8 +94,9 @@ std::string AttentionCase::region() const {
   case Scores::Added:
     return text + compared("later", "gt", "j", "i", ints) +
            "%not = nn.unary logical_not %later : " + tensor(bools) + " -> " +
-           tensor(bools) + "\n%zero = nn.constant dense<0.0> : " +
-           tensor(type) + "\n" + masked("not", "zero", "-3.0e38", ints, type) +
+           tensor(bools) +
+           "\n%zero = nn.constant dense<0.0> : " + tensor(type) + "\n" +
+           masked("not", "zero", "-3.0e38", ints, type) +
            "%x = nn.binary add %scaled, %seenzero : " + tensor(type) +
            "\nnn.yield %x : " + tensor(type) + "\n";
   case Scores::Late:
@@ -110,7 +112,8 @@ std::string AttentionCase::region() const {
     return text + "%wide = nn.reshape %given : " +
            tensor(typeOf({batch, keys}, "i1")) + " -> " + tensor(narrow) +
            "\n%there = nn.broadcast %wide : " + tensor(narrow) + " -> " +
-           tensor(bools) + "\n%both = nn.binary logical_and %causal, %there : " +
+           tensor(bools) +
+           "\n%both = nn.binary logical_and %causal, %there : " +
            tensor(bools) + "\n" +
            masked("both", "scaled", "-3.0e38", ints, type) +
            "nn.yield %seenscaled : " + tensor(type) + "\n";
@@ -121,12 +124,20 @@ std::string AttentionCase::region() const {
     std::string turned = typeOf({heads, keys, queries}, score);
     std::string wide = typeOf({1, heads, keys, queries}, score);
     return text + "%turned = nn.transpose %given [0, 2, 1] : " + tensor(bias) +
-           " -> " + tensor(turned) + "\n%wide = nn.reshape %turned : " +
-           tensor(turned) + " -> " + tensor(wide) +
-           "\n%bias = nn.broadcast %wide : " + tensor(wide) + " -> " +
-           tensor(type) + "\n%x = nn.binary add %scaled, %bias : " +
-           tensor(type) + "\nnn.yield %x : " + tensor(type) + "\n";
+           " -> " + tensor(turned) +
+           "\n%wide = nn.reshape %turned : " + tensor(turned) + " -> " +
+           tensor(wide) + "\n%bias = nn.broadcast %wide : " + tensor(wide) +
+           " -> " + tensor(type) +
+           "\n%x = nn.binary add %scaled, %bias : " + tensor(type) +
+           "\nnn.yield %x : " + tensor(type) + "\n";
   }
+  case Scores::Weighed:
+    return text + "%two = nn.constant dense<2> : " + tensor(ints) + "\n" +
+           compared("kept", "ge", "j", "two", ints) +
+           "%more = nn.constant dense<1.25> : " + tensor(type) + "\n" +
+           masked("kept", "more", "0.0", ints, type) +
+           "nn.yield %scaled, %seenmore : " + tensor(type) + ", " +
+           tensor(type) + "\n";
   case Scores::Capped:
     return text + "%x = nn.unary tanh %scaled : " + tensor(type) + " -> " +
            tensor(type) + "\nnn.yield %x : " + tensor(type) + "\n";
@@ -140,13 +151,13 @@ std::string AttentionCase::text() const {
   std::string list = tensor(types[0]) + ", " + tensor(types[1]) + ", " +
                      tensor(types[2]) +
                      (hasExtra ? ", " + tensor(types[3]) : "");
-  std::string rows = typeOf({batch, heads, queries},
-                            element == "f64" ? "f64" : "f32");
+  std::string rows =
+      typeOf({batch, heads, queries}, element == "f64" ? "f64" : "f32");
   return "%out, %max, %inverse = nn.attention %q, %k, %v" +
          std::string(hasExtra ? " with %extra" : "") +
          (zeroMasked ? " zero_masked" : "") + " : (" + list + ") -> (" +
-         tensor(outType()) + ", " + tensor(rows) + ", " + tensor(rows) + ") {\n^bb0(%score: " +
-         tensor(scoreType()) +
+         tensor(outType()) + ", " + tensor(rows) + ", " + tensor(rows) +
+         ") {\n^bb0(%score: " + tensor(scoreType()) +
          (hasExtra ? ", %given: " + tensor(types[3]) : "") + "):\n" + region() +
          "}\n";
 }

@@ -13,13 +13,15 @@ namespace mlir::zg::testing {
 enum class Scores {
   Scaled,
   Causal,   ///< A finite mask, by comparison of places.
-  Infinite, ///< Only keys before the query, else -infinity: the first sees none.
+  Infinite, ///< Only keys before the query, else -infinity: the first sees
+            ///< none.
   Window,   ///< Causal, and only the last few keys.
   Padding,  ///< Keys that data mask, with causal ones.
-  Added,    ///< Causal, as a number that is added, from a comparison turned round.
-  Late,     ///< Only keys at least 70 before the query, else -infinity.
-  Bias,     ///< A number a head, query and key is added.
-  Capped,   ///< tanh.
+  Added, ///< Causal, as a number that is added, from a comparison turned round.
+  Late,  ///< Only keys at least 70 before the query, else -infinity.
+  Bias,  ///< A number a head, query and key is added.
+  Capped,  ///< tanh.
+  Weighed, ///< Probabilities of keys from 2 on are multiplied by 1.25, else 0.
 };
 
 struct AttentionCase {

@@ -28,11 +28,11 @@ struct Places {
     return size_t((b * shape.heads + h) * shape.queries + i);
   }
   size_t score(int64_t b, int64_t h, int64_t i, int64_t j) const {
-    return size_t(
-        ((b * shape.heads + h) * shape.keys + j) * shape.queries + i);
+    return size_t(((b * shape.heads + h) * shape.keys + j) * shape.queries + i);
   }
   /// visit(batch, head, query).
-  template <typename Visit> void forQueries(Visit visit) const {
+  template <typename Visit>
+  void forQueries(Visit visit) const {
     for (int64_t b = 0; b < shape.batch; ++b) {
       for (int64_t h = 0; h < shape.heads; ++h) {
         for (int64_t i = 0; i < shape.queries; ++i) {
@@ -62,8 +62,7 @@ void addTimes(Tensor &to, size_t at, double factor, const Tensor &from,
 /// Products of queries and keys, as regions have them.
 Tensor scoresOf(const Places &at, Type element, const Tensor &q,
                 const Tensor &k, int64_t size) {
-  Tensor scores =
-      filled(RankedTensorType::get(at.shape.scores(), element), 0);
+  Tensor scores = filled(RankedTensorType::get(at.shape.scores(), element), 0);
   at.forQueries([&](int64_t b, int64_t h, int64_t i) {
     for (int64_t j = 0; j < at.shape.keys; ++j) {
       scores.values[at.score(b, h, i, j)] =
@@ -85,7 +84,12 @@ void Frame::run(AttentionOp op) {
   for (Value extra : op.getExtras()) {
     arguments.push_back(get(extra));
   }
-  const Tensor x = Frame().run(op.getScores().front(), arguments).front();
+  const std::vector<Tensor> yields =
+      Frame().run(op.getScores().front(), arguments);
+  const Tensor &x = yields.front();
+  auto factor = [&](size_t place) {
+    return yields.size() > 1 ? yields[1].values[place] : 1;
+  };
   int64_t size = at.shape.valueSize;
   at.forQueries([&](int64_t b, int64_t h, int64_t i) {
     double max = -std::numeric_limits<double>::infinity(), sum = 0;
@@ -98,7 +102,8 @@ void Frame::run(AttentionOp op) {
     for (int64_t j = 0; j < at.shape.keys; ++j) {
       double e = std::exp(x.values[at.score(b, h, i, j)] - max);
       sum += e;
-      addTimes(out, at.query(b, h, i, size), e, v, at.key(b, h, j, size), size);
+      addTimes(out, at.query(b, h, i, size), e * factor(at.score(b, h, i, j)),
+               v, at.key(b, h, j, size), size);
     }
     maxima.values[at.row(b, h, i)] = max;
     inverses.values[at.row(b, h, i)] = 1 / sum;
@@ -113,30 +118,34 @@ void Frame::run(AttentionOp op) {
 
 void Frame::run(AttentionGradOp op) {
   const Tensor q = get(op.getQ()), k = get(op.getK()), v = get(op.getV()),
-               max = get(op.getMax()), inverse = get(op.getInverse()), dout = get(op.getDout()),
-               delta = get(op.getDelta());
+               max = get(op.getMax()), inverse = get(op.getInverse()),
+               dout = get(op.getDout()), delta = get(op.getDelta());
   Places at{AttentionShape::of(q.type(), k.type(), v.type())};
   int64_t size = at.shape.size, valueSize = at.shape.valueSize;
-  Tensor dq = empty(op.getDq()), dk = empty(op.getDk()),
-         dv = empty(op.getDv());
+  Tensor dq = empty(op.getDq()), dk = empty(op.getDk()), dv = empty(op.getDv());
   Tensor dp = scoresOf(at, max.element, dout, v, valueSize);
-  std::vector<Tensor> arguments = {scoresOf(at, max.element, q, k, size),
-                                   dp};
+  std::vector<Tensor> arguments = {scoresOf(at, max.element, q, k, size), dp};
   for (Value extra : op.getExtras()) {
     arguments.push_back(get(extra));
   }
   Block &region = op.getScores().front();
-  Tensor p = Frame().run(region, arguments).front();
+  const std::vector<Tensor> yields = Frame().run(region, arguments);
+  Tensor p = yields.front();
+  auto factor = [&](size_t place) {
+    return yields.size() > 2 ? yields[2].values[place] : 1;
+  };
   at.forQueries([&](int64_t b, int64_t h, int64_t i) {
     for (int64_t j = 0; j < at.shape.keys; ++j) {
       size_t place = at.score(b, h, i, j), row = at.row(b, h, i);
-      p.values[place] = std::exp(p.values[place] - max.values[row]) *
-                        inverse.values[row];
-      dp.values[place] = p.values[place] * (dp.values[place] - delta.values[row]);
+      p.values[place] =
+          std::exp(p.values[place] - max.values[row]) * inverse.values[row];
+      dp.values[place] = p.values[place] *
+                         (dp.values[place] * factor(place) - delta.values[row]);
+      p.values[place] *= factor(place);
     }
   });
   arguments[1] = dp;
-  const Tensor ds = Frame().run(region, arguments).back();
+  const Tensor ds = Frame().run(region, arguments)[1];
   at.forQueries([&](int64_t b, int64_t h, int64_t i) {
     for (int64_t j = 0; j < at.shape.keys; ++j) {
       size_t place = at.score(b, h, i, j);

@@ -94,20 +94,30 @@ class Inspect(Case):
                              report["costs"][key])
 
     def test_attention_whose_scores_are_stored_is_named(self):
-        model = os.path.join(MODELS, "gpt2-nano-dropout", "model.onnx")
-        options = ["compile", model, "-o", "x.zgplan", "--micro-batch", "2",
-                   "--dim", "seq=64"]
-        said = self.succeeds(*options).stderr
-        self.assertIn("at 4 nodes, the first", said)
-        table = json.loads(self.show("--json"))["costs"]["unfused"]
-        self.assertEqual(len(table), 4)
-        for row in table:
-            self.assertIn(row["attention"], self.show("--costs"))
-            self.assertEqual(row["reason"], "its probabilities are dropped out")
-        for others in (["--attention", "products"], ["--dropout", "0"]):
-            self.assertNotIn("attention is not",
-                             self.succeeds(*options, *others).stderr)
-            self.assertNotIn("reason", self.show("--costs"))
+        bias = tensor("bias", [4, 4], [0.1] * 16)
+        with open(self.path("biased.onnx"), "wb") as file:
+            file.write(model(
+                [node("scores", "Einsum", ["x", "x"], ["s"],
+                      texts={"equation": "nid,njd->nij"}),
+                 node("biased", "Add", ["s", "bias"], ["b"]),
+                 node("weights", "Softmax", ["b"], ["p"], {"axis": 2}),
+                 node("mixed", "MatMul", ["p", "x"], ["logits"])],
+                [bias], [value_info("x", ["n", 4, 8])],
+                [value_info("logits", ["n", 4, 8])]))
+        options = ["compile", self.path("biased.onnx"), "-o", "x.zgplan",
+                   "--micro-batch", "2", "--loss", "mse"]
+        note = "the scores of attention are stored at node 'weights', because"
+        self.assertIn(note + " a bias of its scores, 'bias', is trained",
+                      self.succeeds(*options).stderr)
+        self.assertEqual(json.loads(self.show("--json"))["costs"]["unfused"],
+                         [{"attention": "weights",
+                           "reason": "a bias of its scores, 'bias', is "
+                                     "trained"}])
+        self.assertIn("is trained", self.show("--costs"))
+        self.assertNotIn(note, self.succeeds(
+            *options, "--attention", "products").stderr)
+        self.assertRegex(self.show("--costs"),
+                         r"weights +1 +--attention products")
 
     def test_slices_have_places_and_lives(self):
         self.succeeds(*COMPILE, "--ranks", "2", "--zero", "3", "--accumulate",

@@ -142,12 +142,14 @@ absl::Status checkPlan(const CompileOptions &options, CompileResult &result) {
   if (!options.lora.empty()) {
     result.notes.push_back(describeAdapters(result.plan));
   }
-  if (int count = result.plan.unfused_size(); count > 0) {
+  if (int count = result.plan.unfused_size();
+      count > 0 && options.attention != "products") {
     const plan::Unfused &first = result.plan.unfused(0);
     result.notes.push_back(absl::StrCat(
-        "attention is not computed whole, and its scores are stored, at ",
+        "the scores of attention are stored at ",
         count == 1 ? "node" : absl::StrCat(count, " nodes, the first"), " '",
-        first.node(), "': ", first.reason()));
+        first.node(), "', because ", first.reason(),
+        "; docs/limits.md says what to do"));
   }
   warnOfOffload(options, result);
   return absl::OkStatus();

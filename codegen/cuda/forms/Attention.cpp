@@ -1,16 +1,7 @@
-//===- Attention.cpp - attention and its gradient by blocks ---------------===//
-//
-// A block of threads computes a block of queries, or of keys. A tile of scores,
-// keys by queries, is in the threads' registers; so are the sums that become
-// the result. Probabilities pass through shared memory from one product to the
-// next. Scores are multiplied again wherever they are needed.
-//
-//===----------------------------------------------------------------------===//
+//===- Attention.cpp - attention by blocks of queries ---------------------===//
 
-#include "codegen/cuda/forms/AttentionBlock.h"
+#include "codegen/cuda/forms/AttentionKernel.h"
 #include "codegen/cuda/forms/Forms.h"
-#include "codegen/emit/Math.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::zg;
@@ -18,108 +9,12 @@ using namespace mlir::zg::cuda;
 
 namespace {
 
-constexpr int64_t kTile = AttentionBlock::kTile;
-constexpr int64_t kOwn = AttentionBlock::kOwn;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Has what forward and backward have in common.
-class Blocks {
+/// Sees all keys with a block of queries.
+class Forward final : public AttentionKernel {
 public:
-  Blocks(CudaBody &body, AttentionLoops &loops, StringRef name)
-      : body(body), l(body.lanes), loops(loops), shape(loops.shape),
-        block(body, loops, name), q(body, loops.q), k(body, loops.k),
-        v(body, loops.v) {}
-
-protected:
-  OperandRows queriesFrom(Value first) {
-    return loops.queriesFrom(l, head, first);
-  }
-  OperandRows keysFrom(Value first) { return loops.keysFrom(l, head, first); }
-  /// The number of a head and the place of the first query or key that a block
-  /// of threads has.
-  std::pair<Value, Value> headAndPlace(Value item, int64_t blocks) {
-    auto [number, place] = divide(l, item, blocks);
-    return {number, l.mul(place, l.index(kTile))};
-  }
-  Value numberOf(double number) { return l.real(loops.element, number); }
-
-  /// emit(number, chunk) for each score of this thread, `number` from 0 on. One
-  /// whose key or query there is not gets those of another.
-  void forScores(Value firstQuery, Value firstKey,
-                 llvm::function_ref<void(int64_t, Chunk &)> emit) {
-    for (int64_t i = 0; i < kOwn; ++i) {
-      Value key = l.min(keyOf(firstKey, i), l.index(shape.keys - 1));
-      body.enterRow(l.add(l.mul(head, l.index(shape.keys)), key));
-      for (int64_t j = 0; j < kOwn; ++j) {
-        Chunk chunk(queryOf(firstQuery, j), {});
-        emit(i * kOwn + j, chunk);
-      }
-    }
-  }
-  Value keyOf(Value firstKey, int64_t i) {
-    return l.add(firstKey, l.add(block.ownRow, l.index(i)));
-  }
-  Value queryOf(Value firstQuery, int64_t j) {
-    Value query = l.add(firstQuery, l.add(block.ownCol, l.index(j)));
-    return l.min(query, l.index(shape.queries - 1));
-  }
-  /// Returns whether there is a key at a place of the block; null: at every
-  /// one.
-  Value isKey(Value firstKey, int64_t i) {
-    return shape.keys % kTile == 0
-               ? Value()
-               : l.compare(arith::CmpIPredicate::slt, keyOf(firstKey, i),
-                           l.index(shape.keys));
-  }
-  /// sums = emit(first, sums) for each block in [lo, hi) of which `sees` says
-  /// so.
-  SmallVector<Value>
-  forBlocks(Value lo, Value hi, ValueRange sums,
-            llvm::function_ref<Value(Value)> sees,
-            llvm::function_ref<SmallVector<Value>(Value, ValueRange)> emit) {
-    return body.loop(lo, hi, 1, sums, [&](Value number, ValueRange carried) {
-      Value first = l.mul(number, l.index(kTile));
-      Value seen = sees(first);
-      return seen ? block.either(
-                        seen, [&] { return emit(first, carried); }, carried)
-                  : emit(first, carried);
-    });
-  }
-  /// Returns whether all keys of some query are masked, whose maxima are
-  /// shared.
-  Value anyMasked() {
-    Value least;
-    for (int64_t i = 0; i < kTile; i += kOwn) {
-      for (Value number : block.load(block.maxima, l.index(i))) {
-        least = least ? l.min(least, number) : number;
-      }
-    }
-    return loops.isMasked(l, least);
-  }
-  Value either(Value x, Value y) { return l.b.create<arith::OrIOp>(x, y); }
-  Value exp(Value x) { return emitFloatUnary(l, nn::UnaryKind::exp, x); }
-  /// Emits for the first thread of each of the tile's columns, which has the
-  /// column's number, between waits for all.
-  void once(llvm::function_ref<void(Value)> emit) {
-    body.syncBlock();
-    Value thread = threadOfBlock(l);
-    body.when(l.compare(arith::CmpIPredicate::slt, thread, l.index(kTile)),
-              [&] { emit(thread); });
-    body.syncBlock();
-  }
-
-  CudaBody &body;
-  Lanes &l;
-  AttentionLoops &loops;
-  const nn::AttentionShape &shape;
-  AttentionBlock block;
-  OperandReader q, k, v;
-  Value head;
-};
-
-class Forward : public Blocks {
-public:
-  using Blocks::Blocks;
+  using AttentionKernel::AttentionKernel;
 
   void emit(Value item) {
     std::tie(head, firstQuery) = headAndPlace(item, loops.queryBlocks());
@@ -218,14 +113,14 @@ private:
   /// `carried`: the chains of the sum, then what is weighed.
   Sums weighBlock(Value firstKey, ValueRange carried) {
     Sums weights = scoresOf(firstKey), next;
-    for (int64_t number = 0; number < kOwn * kOwn; ++number) {
+    forScores(firstQuery, firstKey, [&](int64_t number, Chunk &chunk) {
       Value weight = exp(l.sub(weights[number], max[number % kOwn]));
       if (Value inside = isKey(firstKey, number / kOwn)) {
         weight = l.select(inside, weight, numberOf(0));
       }
-      weights[number] = weight;
       next.push_back(l.add(carried[number], weight));
-    }
+      weights[number] = loops.emitWeighed(body, chunk, weight);
+    });
     block.share(weights, /*transposed=*/false);
     llvm::append_range(next,
                        block.addProduct(carried.drop_front(kOwn * kOwn), v,
@@ -271,128 +166,6 @@ private:
   Sums max;
 };
 
-/// First the gradient of queries, a block of them by all keys; then that of
-/// keys and values, a block of them by all queries.
-class Backward : public Blocks {
-public:
-  Backward(CudaBody &body, AttentionLoops &loops, StringRef name)
-      : Blocks(body, loops, name), dout(body, loops.dout) {}
-
-  void emit(Value item) {
-    Value ofQueries = l.index(loops.allQueryBlocks());
-    body.when(l.compare(arith::CmpIPredicate::slt, item, ofQueries),
-              [&] { emitQueries(item); });
-    body.when(l.compare(arith::CmpIPredicate::sge, item, ofQueries),
-              [&] { emitKeys(l.sub(item, ofQueries)); });
-  }
-
-private:
-  static int64_t tilesOf(int64_t size) {
-    return int64_t(llvm::divideCeil(size, kTile));
-  }
-  void emitQueries(Value item) {
-    Value query;
-    std::tie(head, query) = headAndPlace(item, loops.queryBlocks());
-    bringRows(query);
-    Sums dq = forBlocks(
-        l.index(0), l.index(loops.keyBlocks()),
-        block.zeros(tilesOf(shape.size)),
-        [&](Value key) { return sees(query, key); },
-        [&](Value key, ValueRange carried) {
-          auto [weights, gradients] = computeGradients(query, key);
-          block.share(gradients, /*transposed=*/false);
-          return block.addProduct(carried, k, keysFrom(key), shape.size);
-        });
-    block.storeRows(0, dq, queriesFrom(query), shape.size, same);
-  }
-  void emitKeys(Value item) {
-    auto [keyHead, key] = headAndPlace(item, loops.keyBlocks());
-    Value first = l.mul(keyHead, l.index(shape.group()));
-    Sums sums = block.zeros(tilesOf(shape.size) + tilesOf(shape.valueSize));
-    size_t ofKeys = tilesOf(shape.size) * kOwn * kOwn;
-    sums = body.loop(l.index(0), l.index(shape.group()), 1, sums,
-                     [&, key = key](Value member, ValueRange carried) {
-                       head = l.add(first, member);
-                       return addQueries(key, ofKeys, carried);
-                     });
-    head = first;
-    OperandRows rows = keysFrom(key);
-    block.storeRows(1, ArrayRef(sums).take_front(ofKeys), rows, shape.size,
-                    same);
-    block.storeRows(2, ArrayRef(sums).drop_front(ofKeys), rows, shape.valueSize,
-                    same);
-  }
-  /// Adds what the queries of a head contribute to the gradients of keys, the
-  /// first `ofKeys` sums, and of values.
-  Sums addQueries(Value key, size_t ofKeys, ValueRange sums) {
-    return forBlocks(
-        l.index(0), l.index(loops.queryBlocks()), sums,
-        [&](Value query) {
-          bringRows(query);
-          return sees(query, key);
-        },
-        [&](Value query, ValueRange carried) {
-          OperandRows rows = queriesFrom(query);
-          auto [weights, gradients] = computeGradients(query, key);
-          block.share(weights, /*transposed=*/true);
-          Sums dv = block.addProduct(carried.drop_front(ofKeys), dout, rows,
-                                     shape.valueSize);
-          block.share(gradients, /*transposed=*/true);
-          Sums next =
-              block.addProduct(carried.take_front(ofKeys), q, rows, shape.size);
-          llvm::append_range(next, dv);
-          return next;
-        });
-  }
-  static Value same(int64_t, Value value) { return value; }
-  Value sees(Value query, Value key) {
-    Value seen = loops.sees(l, query, key);
-    return seen ? either(seen, anyMasked()) : seen;
-  }
-  /// Shares what there is one number of a query.
-  void bringRows(Value query) {
-    once([&](Value thread) {
-      Value place = l.min(l.add(query, thread), l.index(shape.queries - 1));
-      auto bring = [&](AttentionOperand &operand, Value shared) {
-        Body single(l.b, *operand.graph,
-                    SmallVector<Value>(body.bufferPointers()),
-                    /*resultCount=*/0, /*width=*/1, kAccessBytes,
-                    l.indexType.getWidth());
-        single.enterKernel();
-        single.enterRow(head);
-        single.prepare(operand.node);
-        Chunk chunk(place, {});
-        block.store(shared, thread, single.vector(operand.node, chunk));
-      };
-      bring(loops.max, block.maxima);
-      bring(loops.inverse, block.sums);
-      bring(loops.delta, block.deltas);
-    });
-  }
-  /// Returns the probabilities, and the gradients of the scores.
-  std::pair<Sums, Sums> computeGradients(Value query, Value key) {
-    OperandRows keys = keysFrom(key);
-    OperandRows queries = queriesFrom(query);
-    Sums weights = block.multiplyRows(k, keys, q, queries, shape.size);
-    Sums gradients =
-        block.multiplyRows(v, keys, dout, queries, shape.valueSize);
-    Sums maxima = block.load(block.maxima, block.ownCol);
-    Sums inverses = block.load(block.sums, block.ownCol);
-    Sums deltas = block.load(block.deltas, block.ownCol);
-    forScores(query, key, [&](int64_t number, Chunk &chunk) {
-      Value x = loops.emitScores(body, chunk, weights[number]);
-      Value weight =
-          l.mul(exp(l.sub(x, maxima[number % kOwn])), inverses[number % kOwn]);
-      Value above = l.sub(gradients[number], deltas[number % kOwn]);
-      weights[number] = weight;
-      gradients[number] = loops.emitGradient(body, chunk, l.mul(weight, above));
-    });
-    return {weights, gradients};
-  }
-
-  OperandReader dout;
-};
-
 } // namespace
 
 FailureOr<CudaKernelInfo> cuda::emitAttention(ImplicitLocOpBuilder &b,
@@ -406,7 +179,7 @@ FailureOr<CudaKernelInfo> cuda::emitAttention(ImplicitLocOpBuilder &b,
                 {.block = AttentionBlock::kThreads, .manyRegisters = true});
   body.enterKernel();
   Value item = blockOfGrid(body.lanes);
-  loops.isGradient() ? Backward(body, loops, name).emit(item)
+  loops.isGradient() ? emitAttentionGradient(body, loops, name, item)
                      : Forward(body, loops, name).emit(item);
   body.finish();
   return onlyLaunch({name.str(), loops.items(), AttentionBlock::kThreads});

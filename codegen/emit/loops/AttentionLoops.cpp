@@ -72,10 +72,12 @@ LogicalResult AttentionLoops::find(nn::KernelOp kernel) {
     roots.push_back(succeeded(node) ? *node : nullptr);
     return succeeded(node);
   };
+  bool weighs = region.getTerminator()->getNumOperands() > first;
   if (!add(region.getArgument(0)) ||
       !add(region.getTerminator()->getOperand(0)) ||
       (backward && (!add(region.getArgument(1)) ||
                     !add(region.getTerminator()->getOperand(1)))) ||
+      (weighs && !add(region.getTerminator()->getOperand(first))) ||
       failed(scores->resolve())) {
     return failure();
   }
@@ -85,6 +87,7 @@ LogicalResult AttentionLoops::find(nn::KernelOp kernel) {
     gradient = roots[2];
     ofScore = roots[3];
   }
+  factor = weighs ? roots.back() : nullptr;
   window = ScoreWindow::of(x, shape.keys, shape.queries);
   return success();
 }
@@ -138,6 +141,10 @@ static Value vectorOf(Body &body, Node *node, Chunk &chunk) {
 Value AttentionLoops::emitScores(Body &body, Chunk &chunk, Value value) const {
   chunk.values[score] = value;
   return vectorOf(body, x, chunk);
+}
+
+Value AttentionLoops::emitWeighed(Body &body, Chunk &chunk, Value value) const {
+  return factor ? body.lanes.mul(value, vectorOf(body, factor, chunk)) : value;
 }
 
 Value AttentionLoops::emitGradient(Body &body, Chunk &chunk,

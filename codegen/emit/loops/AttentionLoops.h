@@ -64,6 +64,8 @@ struct AttentionLoops {
   std::optional<Graph> scores;
   Node *score = nullptr, *gradient = nullptr;
   Node *x = nullptr, *ofScore = nullptr;
+  /// What probabilities are multiplied by; null: nothing.
+  Node *factor = nullptr;
   ScoreWindow window;
 
   /// Once. An error names the op that cannot be in the kernel.
@@ -95,6 +97,9 @@ struct AttentionLoops {
 
   /// Returns what becomes of scores, of the row that `body` has entered.
   Value emitScores(Body &body, Chunk &chunk, Value score) const;
+  /// Returns what is multiplied by a probability, or a sum of products with
+  /// one, of the same chunk.
+  Value emitWeighed(Body &body, Chunk &chunk, Value value) const;
   /// Returns the gradient of the scores from that of what becomes of them, of
   /// the same chunk after emitScores.
   Value emitGradient(Body &body, Chunk &chunk, Value gradient) const;

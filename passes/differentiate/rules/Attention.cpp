@@ -40,7 +40,11 @@ LogicalResult writeScores(AttentionOp op, AttentionGradOp gradients) {
   for (Operation &member : forward.without_terminator()) {
     builder.clone(member, mapping);
   }
-  Value x = mapping.lookupOrDefault(forward.getTerminator()->getOperand(0));
+  SmallVector<Value> yields;
+  for (Value value : forward.getTerminator()->getOperands()) {
+    yields.push_back(mapping.lookupOrDefault(value));
+  }
+  Value x = yields.front();
   auto yield = builder.create<YieldOp>(op.getLoc(), x);
   builder.setInsertionPoint(yield);
   auto ofScore =
@@ -52,7 +56,8 @@ LogicalResult writeScores(AttentionOp op, AttentionGradOp gradients) {
   if (!ds) {
     ds = NNBuilder(builder, op.getLoc()).splat(own, 0);
   }
-  yield->setOperands({x, ds});
+  yields.insert(yields.begin() + 1, ds);
+  yield->setOperands(yields);
   return success();
 }
 

@@ -49,7 +49,7 @@ LogicalResult verifyInputs(Operation *op, Value q, Value k, Value v) {
 }
 
 /// Verifies that the region takes `given` scores and the extras, and yields as
-/// many scores.
+/// many scores, or one more: what probabilities are multiplied by.
 LogicalResult verifyScores(Operation *op, const AttentionShape &shape,
                            Type element, unsigned given, ValueRange extras) {
   Block &block = op->getRegion(0).front();
@@ -61,10 +61,12 @@ LogicalResult verifyScores(Operation *op, const AttentionShape &shape,
            << given << " of " << scores << " and the extras";
   }
   auto yield = dyn_cast<YieldOp>(block.getTerminator());
-  if (!yield ||
-      !llvm::equal(yield.getOperandTypes(), SmallVector<Type>(given, scores))) {
+  unsigned yielded = yield ? yield.getNumOperands() : 0;
+  if ((yielded != given && yielded != given + 1) ||
+      !llvm::all_of(yield.getOperandTypes(),
+                    [&](Type type) { return type == scores; })) {
     return op->emitOpError("needs a region that yields ")
-           << given << " of " << scores;
+           << given << " or " << given + 1 << " of " << scores;
   }
   for (Operation &member : block.without_terminator()) {
     if (!isElementwise(&member) && !isPlainView(&member) &&

@@ -37,8 +37,9 @@ def NN_AttentionOp : NN_AttentionLikeOp<"attention"> {
     fewer of these (grouped-query attention, Ainslie et al., 2305.13245).
     The region says what becomes of scores before the softmax: scaling, masks,
     biases, caps. Its first argument has all scores, as `[batch, heads, keys,
-    queries]`, the others are `extras`; what it yields has the same shape. No
-    target stores scores, so its ops are elementwise, views or literals.
+    queries]`, the others are `extras`; what it yields has the same shape. It
+    may yield a second value, what probabilities are multiplied by, as a dropout
+    does. No target stores scores, so its ops are elementwise, views or literals.
 
     With `x` what the region yields, and along the keys:
 
@@ -94,7 +95,8 @@ def NN_AttentionGradOp : NN_AttentionLikeOp<"attention_grad"> {
     result. `delta` is `sum(dout * out)` along the value size,
     `[batch, heads, queries]`. The region has the scores and, as its second
     argument, the gradient of what becomes of them; it yields what becomes of
-    them, `x`, and the gradient of the scores:
+    them, `x`, the gradient of the scores and, where forward does, what
+    probabilities are multiplied by, as `p` and `dout * v'` then are:
 
         p = exp(x - max) * inverse;  dv = p' * dout
         gradient = p * (dout * v' - delta);  ds: what the region yields of it

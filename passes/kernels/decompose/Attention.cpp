@@ -80,7 +80,9 @@ Replacement attention(AttentionOp op, NNBuilder &b) {
   Value k = swapHeads(b, op.getK()), v = swapHeads(b, op.getV());
   Value products = product(b, q, k, false, true, element);
   Value scores = swapKeys(b, ungrouped(b, products, shape));
-  Value x = inlined(b, op.getScores(), scores, op.getExtras()).front();
+  SmallVector<Value> yields =
+      inlined(b, op.getScores(), scores, op.getExtras());
+  Value x = yields.front();
   int64_t last = shapeOf(x).size() - 1;
   Value max = b.reduce(ReduceKind::max, x, {last});
   auto zeroIfEqual = [&](Value tested, double number, Value otherwise) {
@@ -96,7 +98,8 @@ Replacement attention(AttentionOp op, NNBuilder &b) {
   if (op.getZeroMasked()) {
     inverse = zeroIfEqual(sum, 0, inverse);
   }
-  Value weights = grouped(b, b.convert(e, own), shape);
+  Value kept = yields.size() > 1 ? b.mul(e, yields[1]) : e;
+  Value weights = grouped(b, b.convert(kept, own), shape);
   Value out =
       ungrouped(b, product(b, weights, v, false, false, element), shape);
   out = b.mul(out, b.broadcast(inverse, shapeOf(out)));
@@ -115,16 +118,20 @@ Replacement attentionGrad(AttentionGradOp op, NNBuilder &b) {
   Value products = product(b, q, k, false, true, element);
   Value scores = swapKeys(b, ungrouped(b, products, shape));
   Value dp = ungrouped(b, product(b, dout, v, false, true, element), shape);
-  // The region's first result does not depend on its second argument.
-  Value x =
-      inlined(b, op.getScores(), {scores, scores}, op.getExtras()).front();
+  // Only the gradient depends on the region's second argument.
+  SmallVector<Value> yields =
+      inlined(b, op.getScores(), {scores, scores}, op.getExtras());
+  Value x = yields.front();
+  auto weighed = [&](Value value) {
+    return yields.size() > 2 ? b.mul(value, yields[2]) : value;
+  };
   Value e =
       b.unary(UnaryKind::exp, b.sub(x, alongKeys(b, op.getMax(), shapeOf(x))));
   Value p = b.mul(e, alongKeys(b, op.getInverse(), shapeOf(x)));
-  Value above = b.sub(dp, alongKeys(b, op.getDelta(), shapeOf(x)));
+  Value above = b.sub(weighed(dp), alongKeys(b, op.getDelta(), shapeOf(x)));
   Value dx = swapKeys(b, b.mul(p, above));
-  Value ds = inlined(b, op.getScores(), {scores, dx}, op.getExtras()).back();
-  Value weights = grouped(b, b.convert(p, own), shape);
+  Value ds = inlined(b, op.getScores(), {scores, dx}, op.getExtras())[1];
+  Value weights = grouped(b, b.convert(weighed(p), own), shape);
   Value dv = product(b, weights, dout, true, false, own);
   Value narrow = grouped(b, b.convert(ds, own), shape);
   Value dq = ungrouped(b, product(b, narrow, k, false, false, own), shape);

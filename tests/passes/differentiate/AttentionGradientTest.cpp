@@ -16,6 +16,7 @@ const AttentionCase kCases[] = {
     {"one_head_of_keys", 1, 3, 3, 3, 1, 2, 2, Scores::Causal, "f64"},
     {"masked_whole", 1, 4, 4, 1, 1, 3, 3, Scores::Infinite, "f64", true},
     {"padded", 2, 4, 4, 1, 1, 3, 3, Scores::Padding, "f64"},
+    {"weighed", 1, 3, 4, 1, 1, 3, 3, Scores::Weighed, "f64"},
     {"capped", 1, 3, 4, 1, 1, 3, 3, Scores::Capped, "f64"},
 };
 
@@ -35,8 +36,7 @@ TEST_P(AttentionGradient, AgreesWithCentralDifferences) {
   checkGradients(gradientCase);
 }
 
-INSTANTIATE_TEST_SUITE_P(Rules, AttentionGradient,
-                         ::testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(Rules, AttentionGradient, ::testing::ValuesIn(kCases),
                          [](const auto &info) { return info.param.name; });
 
 } // namespace
