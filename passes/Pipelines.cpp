@@ -254,7 +254,10 @@ std::vector<Phase> mlir::zg::forwardPhases(const TargetInfo &target) {
   return phases;
 }
 
-std::vector<Phase> mlir::zg::gradientPhases(const TrainingOptions &options) {
+std::vector<Phase> mlir::zg::gradientPhases(const TrainingOptions &given) {
+  // ONNX has products and a softmax, as the model has.
+  TrainingOptions options = given;
+  options.user.attention = "products";
   return {
       {"differentiate", "Adds the backward graph.",
        [=](OpPassManager &passes) {

@@ -21,7 +21,6 @@ struct DecomposeCompositesPass
   void runOnOperation() override {
     const PlainTargetInfo keepsNone;
     RewritePatternSet patterns(&getContext());
-    addAttentionDecompositions(patterns, keepsNone);
     addSoftmaxDecompositions(patterns, keepsNone);
     addLayerNormDecompositions(patterns, keepsNone);
     addCrossEntropyDecompositions(patterns, keepsNone);

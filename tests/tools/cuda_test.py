@@ -88,7 +88,7 @@ class Cuda(Case):
         write_tensors(self.path("tokens"),
                       {"input_ids": tokens, "labels": tokens})
         train = ["train", GPT2, "--data", "tokens", "--micro-batch", "1",
-                 "--steps", "1", "--dump-gradients"]
+                 "--steps", "1", "--attention", "products", "--dump-gradients"]
         self.succeeds(*train, "host", "--accumulate", "2")
         self.succeeds(*train, "one", "--accumulate", "2", *CUDA, "--dump-ir",
                       "ir", **emulated())
