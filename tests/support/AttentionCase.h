@@ -9,7 +9,7 @@
 
 namespace mlir::zg::testing {
 
-/// What becomes of the scores, all of which are scaled.
+/// Changes the scores, all of which are scaled.
 enum class Scores {
   Scaled,
   Causal,   ///< A finite mask, by comparison of places.

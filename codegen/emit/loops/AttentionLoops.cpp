@@ -188,7 +188,7 @@ OperandRows AttentionLoops::rowsFrom(Lanes &l, Value first, int64_t each,
 }
 
 Value AttentionLoops::isMasked(Lanes &l, Value least) const {
-  // What is not a number hides others.
+  // A NaN hides the others, so it counts as masked.
   return l.compare(arith::CmpFPredicate::ULT, least,
                    l.real(element, kMasked / 2));
 }

@@ -64,7 +64,7 @@ struct AttentionLoops {
   std::optional<Graph> scores;
   Node *score = nullptr, *gradient = nullptr;
   Node *x = nullptr, *ofScore = nullptr;
-  /// What probabilities are multiplied by; null: nothing.
+  /// Multiplies probabilities; null: nothing does.
   Node *factor = nullptr;
   ScoreWindow window;
 

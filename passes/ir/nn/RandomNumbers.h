@@ -7,7 +7,7 @@
 
 namespace mlir::zg::nn {
 
-/// What random numbers follow from besides their place: tensor<1xi64> each.
+/// Decides random numbers, with their places: a tensor<1xi64> each.
 struct RandomScalars {
   Value seed, step, sampleBase;
 };
