@@ -9,8 +9,8 @@ namespace mlir::zg::nn {
 
 /// Returns queries, keys or values, [batch, rows, heads, size], as a single
 /// transposition and reshape of what they come from by several: exporters merge
-/// batch and heads and split them again, between which no stride would lead from
-/// one head to the next.
+/// batch and heads and split them again, between which no stride would lead
+/// from one head to the next.
 Value straightened(NNBuilder &b, Value heads);
 
 /// Returns keys or values with each head once where a broadcast repeats it for
