@@ -45,6 +45,10 @@ public:
       : lanes(builder, width, indexBits), graph(graph),
         pointers(std::move(pointers)), resultCount(resultCount),
         alignment(alignment) {}
+  /// Emits in the function of another body what another graph has.
+  Body(const Body &other, Graph &graph, int64_t width)
+      : Body(other.lanes.b, graph, other.pointers, other.resultCount, width,
+             other.alignment, other.lanes.indexType.getWidth()) {}
 
   Lanes lanes;
   Graph &graph;
@@ -70,7 +74,7 @@ public:
   Value vector(Node *node, Chunk &chunk);
 
   /// Operand or result `number` begins here.
-  ArrayRef<Value> bufferPointers() const { return pointers; }
+
   Value operandPointer(unsigned number) const { return pointers[number]; }
   Value resultPointer(unsigned number) const {
     return pointers[pointers.size() - resultCount + number];

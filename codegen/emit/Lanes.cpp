@@ -157,6 +157,15 @@ Value Lanes::logicalAnd(Value x, Value y) {
   return b.create<arith::AndIOp>(x, y);
 }
 
+Value Lanes::logicalOr(Value x, Value y) {
+  return b.create<arith::OrIOp>(x, y);
+}
+
+std::pair<Value, Value> Lanes::divide(Value x, int64_t by) {
+  return {b.create<arith::DivUIOp>(x, index(by)),
+          b.create<arith::RemUIOp>(x, index(by))};
+}
+
 Value Lanes::max(Value x, Value y, bool isUnsigned) {
   if (!isa<FloatType>(getElementTypeOrSelf(x))) {
     auto greater =

@@ -61,6 +61,8 @@ public:
   Value sub(Value x, Value y);
   Value mul(Value x, Value y);
   Value div(Value x, Value y);
+  /// Returns quotient and remainder of an index that is not negative.
+  std::pair<Value, Value> divide(Value x, int64_t by);
   /// x * y + z, rounded once.
   Value fma(Value x, Value y, Value z);
   /// Horner's rule with fma, the highest coefficient first.
@@ -69,6 +71,7 @@ public:
   Value compare(arith::CmpFPredicate predicate, Value x, Value y);
   Value compare(arith::CmpIPredicate predicate, Value x, Value y);
   Value logicalAnd(Value x, Value y);
+  Value logicalOr(Value x, Value y);
   /// The greater or lesser, whatever the order of the two: -0 is less than +0,
   /// and a NaN wins.
   Value max(Value x, Value y, bool isUnsigned = false);

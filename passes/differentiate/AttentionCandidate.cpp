@@ -285,16 +285,12 @@ void AttentionCandidate::writeScores(NNBuilder &b, AttentionOp attention,
   b.builder.create<YieldOp>(b.location, yields);
 }
 
-/// Returns what probabilities are multiplied by: 0 where the dropout drops
-/// them.
 Value AttentionCandidate::keptFactor(NNBuilder &b, const IRMapping &mapping) {
   RandomScalars inside = {mapping.lookup(random.seed),
                           mapping.lookup(random.step),
                           mapping.lookup(random.sampleBase)};
-  Value uniform =
-      randomUniform(b, shapeOf(softmax), samples, dropout.getNumber(), inside);
+  Value kept = keptElements(b, dropout, samples, inside);
   double ratio = dropout.getRatio().convertToDouble();
-  Value kept = b.compare(CompareKind::ge, uniform, b.splat(uniform, ratio));
   return b.keepIf(kept, b.splat(softmax.getResult(), 1 / (1 - ratio)));
 }
 

@@ -38,7 +38,6 @@ struct RaiseAttentionPass
   using RaiseAttentionBase::RaiseAttentionBase;
 
   void runOnOperation() override {
-
     SmallVector<Attribute> unfused;
     for (auto program : getOperation().getOps<ProgramOp>()) {
       raiseIn(program, unfused);

@@ -4,7 +4,9 @@
 #include "passes/kernels/Reading.h"
 
 #include "mlir/IR/IRMapping.h"
+#include "passes/ir/nn/Attention.h"
 #include "passes/ir/nn/NNBuilder.h"
+#include "passes/kernels/Members.h"
 
 namespace mlir::zg::nn {
 #define GEN_PASS_DEF_FORMATTENTION
@@ -17,28 +19,14 @@ using namespace mlir::zg::kernels;
 
 namespace {
 
-/// The operands of an attention that its region has, and how many arguments of
-/// the region come before them.
-struct Extras {
-  OperandRange operands;
-  unsigned first;
-};
-
-Extras extrasOf(Operation *op) {
-  if (auto attention = dyn_cast<nn::AttentionOp>(op)) {
-    return {attention.getExtras(), 1};
-  }
-  return {cast<nn::AttentionGradOp>(op).getExtras(), 2};
-}
-
 /// Moves what a region reads in a way that has no address formula out of it:
 /// it becomes an extra.
 class Hoisting {
 public:
   explicit Hoisting(Operation *op) : op(op), outside(op) {
-    Extras extras = extrasOf(op);
+    nn::ScoreInputs inputs = nn::scoreInputsOf(op);
     Block &block = op->getRegion(0).front();
-    map.map(block.getArguments().drop_front(extras.first), extras.operands);
+    map.map(block.getArguments().drop_front(inputs.given), inputs.extras);
   }
 
   void run() {
@@ -58,7 +46,7 @@ public:
   }
 
 private:
-  /// Drops what only the region's hoisted ops read.
+  /// Drops members and extras that only hoisted ops read.
   void dropUnread() {
     Block &block = op->getRegion(0).front();
     for (Operation &member : llvm::make_early_inc_range(
@@ -67,11 +55,11 @@ private:
         member.erase();
       }
     }
-    Extras extras = extrasOf(op);
-    unsigned before = op->getNumOperands() - extras.operands.size();
-    for (unsigned i = extras.operands.size(); i-- > 0;) {
-      if (block.getArgument(extras.first + i).use_empty()) {
-        block.eraseArgument(extras.first + i);
+    nn::ScoreInputs inputs = nn::scoreInputsOf(op);
+    unsigned before = op->getNumOperands() - inputs.extras.size();
+    for (unsigned i = inputs.extras.size(); i-- > 0;) {
+      if (block.getArgument(inputs.given + i).use_empty()) {
+        block.eraseArgument(inputs.given + i);
         op->eraseOperand(before + i);
       }
     }
@@ -104,7 +92,8 @@ public:
   void run() {
     Type score = nn::elementOf(isa<nn::AttentionOp>(op) ? op->getResult(1)
                                                         : op->getOperand(3));
-    unsigned extras = op->getNumOperands() - extrasOf(op).operands.size();
+    unsigned extras =
+        op->getNumOperands() - nn::scoreInputsOf(op).extras.size();
     for (OpOperand &operand : op->getOpOperands()) {
       nn::NNBuilder b(inside, operand.get().getLoc());
       // The region has views of its extras: through more there might be no
@@ -134,26 +123,19 @@ private:
   /// Reads a value of the program through as many of its views as there is an
   /// address formula for.
   Value read(Value value) {
-    SmallVector<Operation *> views; // from the value to its source
-    Value source = value;
-    while (Operation *view = source.getDefiningOp()) {
-      if (!nn::isPlainView(view)) {
-        break;
-      }
-      views.push_back(view);
-      source = view->getOperand(0);
-    }
-    size_t taken = views.size();
-    while (taken > 0) {
+    Source source = trace(value);
+    ArrayRef<Operation *> views = source.chain;
+    auto isReadableFrom = [&](Value leaf) {
       Inputs inputs;
-      inputs.leaves.insert(views[taken - 1]->getOperand(0));
-      if (isReadable(value, inputs)) {
-        break;
-      }
-      --taken;
+      inputs.leaves.insert(leaf);
+      return isReadable(value, inputs);
+    };
+    while (!views.empty() && !isReadableFrom(views.front()->getOperand(0))) {
+      views = views.drop_front();
     }
-    Value inner = argument(taken > 0 ? views[taken - 1]->getOperand(0) : value);
-    for (Operation *view : llvm::reverse(ArrayRef(views).take_front(taken))) {
+    Value inner =
+        argument(views.empty() ? value : views.front()->getOperand(0));
+    for (Operation *view : views) {
       Operation *clone = inside.clone(*view);
       clone->setOperand(0, inner);
       inner = clone->getResult(0);

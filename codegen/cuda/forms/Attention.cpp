@@ -11,13 +11,13 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Sees all keys with a block of queries.
+/// Computes a block of queries, which sees all keys.
 class Forward final : public AttentionKernel {
 public:
   using AttentionKernel::AttentionKernel;
 
   void emit(Value item) {
-    std::tie(head, firstQuery) = headAndPlace(item, loops.queryBlocks());
+    std::tie(head, firstQuery) = loops.placeOf(l, item, loops.queryBlocks());
     findMax();
     Value all = loops.window.isWhole() ? Value() : anyMasked();
     max = block.load(block.maxima, block.ownCol);
@@ -31,8 +31,7 @@ public:
 
 private:
   Value sees(Value firstKey, Value all) {
-    Value seen = loops.sees(l, firstQuery, firstKey);
-    return seen ? either(seen, all) : seen;
+    return loops.sees(l, firstQuery, firstKey, [&] { return all; });
   }
   Sums scoresOf(Value firstKey) {
     Sums scores = block.multiplyRows(k, keysFrom(firstKey), q,
@@ -92,7 +91,7 @@ private:
   /// Weighs the values of the keys by exponentials, whose sums it shares.
   Sums weigh(Value all) {
     once([&](Value thread) { block.store(block.sums, thread, numberOf(0)); });
-    int64_t tiles = llvm::divideCeil(shape.valueSize, kTile);
+    int64_t tiles = block.tilesOf(shape.valueSize);
     int64_t together = nn::kRowSegment / kTile, blocks = loops.keyBlocks();
     return body.loop(
         l.index(0), l.index(blocks), together, block.zeros(tiles),
@@ -110,7 +109,8 @@ private:
           return Sums(ArrayRef(sums).drop_front(kOwn * kOwn));
         });
   }
-  /// `carried`: the chains of the sum, then what is weighed.
+  /// Returns `carried`, the chains of the sum and then the weighed values,
+  /// after a block of keys.
   Sums weighBlock(Value firstKey, ValueRange carried) {
     Sums weights = scoresOf(firstKey), next;
     forScores(firstQuery, firstKey, [&](int64_t number, Chunk &chunk) {

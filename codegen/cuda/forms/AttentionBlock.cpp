@@ -2,33 +2,18 @@
 
 #include "codegen/cuda/forms/AttentionBlock.h"
 
+#include "codegen/cuda/forms/Together.h"
 #include "codegen/cuda/forms/Vectors.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace mlir::zg;
 using namespace mlir::zg::cuda;
 
-/// Returns how many neighbouring elements of an operand a thread reads at once.
-static int64_t widthOf(AttentionOperand &operand) {
-  int64_t width = vectorWidth(*operand.graph, {}, AttentionBlock::kOwn);
-  return width < AttentionBlock::kOwn ? 1 : AttentionBlock::kOwn;
-}
-
-OperandReader::OperandReader(CudaBody &parent, AttentionOperand &operand)
-    : operand(operand),
-      body(parent.lanes.b, *operand.graph,
-           SmallVector<Value>(parent.bufferPointers()), /*resultCount=*/0,
-           widthOf(operand), kAccessBytes, parent.lanes.indexType.getWidth()) {
-  body.enterKernel();
-}
-
 AttentionBlock::AttentionBlock(CudaBody &body, AttentionLoops &loops,
                                StringRef name)
     : body(body), l(body.lanes), loops(loops) {
-  auto [row, col] = divide(l, threadOfBlock(l), kAcross);
+  auto [row, col] = l.divide(threadOfBlock(l), kAcross);
   ownRow = l.mul(row, l.index(kOwn));
   ownCol = l.mul(col, l.index(kOwn));
   auto declare = [&](StringRef what, int64_t count) {
@@ -46,69 +31,43 @@ Sums AttentionBlock::zeros(int64_t tiles) {
   return Sums(tiles * kOwn * kOwn, l.zero(loops.element));
 }
 
+OperandReader AttentionBlock::readerOf(AttentionOperand &operand) {
+  int64_t width = vectorWidth(*operand.graph, {}, kOwn);
+  return OperandReader(body, operand, width < kOwn ? 1 : kOwn);
+}
+
 Sums AttentionBlock::load(Value pointer, Value offset, int64_t count) {
-  Type element = loops.element;
-  Type type = count == 1 ? element : VectorType::get({count}, element);
-  int64_t bytes = element.getIntOrFloatBitWidth() / 8;
-  Value loaded =
-      l.b.create<LLVM::LoadOp>(type, body.address(pointer, offset, element),
-                               unsigned(std::min(count * bytes, kAccessBytes)));
-  if (count == 1) {
-    return {loaded};
-  }
-  Sums values;
-  for (int64_t i = 0; i < count; ++i) {
-    values.push_back(l.b.create<vector::ExtractOp>(loaded, i));
-  }
-  return values;
+  return elementsOf(l, loadTogether(l, pointer, offset, loops.element, count));
 }
 
 void AttentionBlock::store(Value pointer, Value offset,
                            ArrayRef<Value> values) {
-  Type element = values[0].getType();
-  Value stored = values[0];
-  int64_t count = int64_t(values.size());
-  if (count > 1) {
-    stored = l.b.create<vector::BroadcastOp>(VectorType::get({count}, element),
-                                             stored);
-    for (int64_t i = 1; i < count; ++i) {
-      stored = l.b.create<vector::InsertOp>(values[i], stored, i);
-    }
-  }
-  int64_t bytes = element.getIntOrFloatBitWidth() / 8;
-  l.b.create<LLVM::StoreOp>(stored, body.address(pointer, offset, element),
-                            unsigned(std::min(count * bytes, kAccessBytes)));
+  storeTogether(l, pointer, offset, joined(l, values));
 }
 
-/// kOwn elements of a row from `col` on; where there are none, some others of
-/// the operand.
+/// Reads kOwn elements of a row from `col` on; beyond the operand's end, others
+/// of it.
 Sums AttentionBlock::read(OperandReader &reader, const OperandRows &rows,
                           Value row, Value col) {
   int64_t cols = reader.body.graph.getDomain().cols;
   int64_t width = reader.body.lanes.width;
   Value own = l.min(row, l.sub(rows.count, l.index(1)));
   reader.body.enterRow(l.add(rows.first, l.mul(own, l.index(rows.step))));
-  reader.body.prepare(reader.operand.node);
+  reader.body.prepare(reader.node);
   Sums values;
   for (int64_t i = 0; i < kOwn; i += width) {
     Value place = l.min(l.add(col, l.index(i)), l.index(cols - width));
     Chunk chunk(place, {});
     Value value =
-        reader.body.lanes.splat(reader.body.vector(reader.operand.node, chunk));
-    if (width == 1) {
-      values.push_back(value);
-      continue;
-    }
-    for (int64_t lane = 0; lane < width; ++lane) {
-      values.push_back(l.b.create<vector::ExtractOp>(value, lane));
-    }
+        reader.body.lanes.splat(reader.body.vector(reader.node, chunk));
+    llvm::append_range(values, elementsOf(l, value));
   }
   return values;
 }
 
 void AttentionBlock::bringRows(OperandReader &reader, const OperandRows &rows,
                                Value col, Value shared) {
-  auto [row, part] = divide(l, threadOfBlock(l), kDepth / kOwn);
+  auto [row, part] = l.divide(threadOfBlock(l), kDepth / kOwn);
   Value depth = l.mul(part, l.index(kOwn));
   Sums values = read(reader, rows, row, l.add(col, depth));
   for (auto [i, value] : llvm::enumerate(values)) {
@@ -119,7 +78,7 @@ void AttentionBlock::bringRows(OperandReader &reader, const OperandRows &rows,
 
 void AttentionBlock::bringDepth(OperandReader &reader, const OperandRows &rows,
                                 Value firstRow, int64_t col, Value shared) {
-  auto [row, part] = divide(l, threadOfBlock(l), kAcross);
+  auto [row, part] = l.divide(threadOfBlock(l), kAcross);
   Value across = l.mul(part, l.index(kOwn));
   Sums values =
       read(reader, rows, l.add(firstRow, row), l.add(across, l.index(col)));

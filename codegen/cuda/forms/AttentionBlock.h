@@ -5,20 +5,12 @@
 
 #include "codegen/cuda/forms/CudaBody.h"
 #include "codegen/emit/loops/AttentionLoops.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace mlir::zg::cuda {
 
-/// Numbers of a thread: kOwn rows by kOwn columns of a tile, row by row.
+/// Holds a thread's numbers of a tile: kOwn rows by kOwn columns, row by row.
 using Sums = SmallVector<Value>;
-
-/// Emits the values of an operand: several neighbours where they lie side by
-/// side.
-struct OperandReader {
-  OperandReader(CudaBody &body, AttentionOperand &operand);
-
-  AttentionOperand &operand;
-  Body body;
-};
 
 /// Emits what the threads of a block do together with tiles of kTile by kTile.
 /// A thread has kOwn neighbouring rows and columns. All threads of a block come
@@ -33,14 +25,20 @@ public:
   /// Declares what the threads share.
   AttentionBlock(CudaBody &body, AttentionLoops &loops, StringRef name);
 
-  /// The first of this thread's rows and columns.
+  /// Are the first of this thread's rows and columns.
   Value ownRow, ownCol;
-  /// The tile that the threads share, and numbers of each column of it.
-  /// Backward has the inverses of sums.
+  /// Are what the threads share: a tile, and numbers of each of its columns. In
+  /// backward, `sums` holds the inverses of sums.
   Value tile, maxima, sums, deltas;
 
+  /// Returns how many tiles rows of so many elements make.
+  static int64_t tilesOf(int64_t size) {
+    return int64_t(llvm::divideCeil(size, kTile));
+  }
   Sums zeros(int64_t tiles = 1);
-  /// Products of rows of `left` and rows of `right`, along their `size`
+  /// Returns an operand's reader, of as many elements at once as it allows.
+  OperandReader readerOf(AttentionOperand &operand);
+  /// Multiplies rows of `left` by rows of `right`, along their `size`
   /// elements.
   Sums multiplyRows(OperandReader &left, const OperandRows &leftRows,
                     OperandReader &right, const OperandRows &rightRows,
@@ -56,10 +54,10 @@ public:
                  int64_t size,
                  llvm::function_ref<Value(int64_t, Value)> adjust);
 
-  /// Neighbouring numbers that the threads share.
+  /// Loads and stores neighbouring numbers.
   Sums load(Value pointer, Value offset, int64_t count = kOwn);
   void store(Value pointer, Value offset, ArrayRef<Value> values);
-  /// Elements from one row of the shared tile to the next.
+  /// Counts the elements from one row of the shared tile to the next.
   static constexpr int64_t kPitch = kTile + kOwn;
 
   /// Returns what `then` emits where a condition holds that all threads share,
@@ -69,8 +67,8 @@ public:
                             ValueRange otherwise);
 
 private:
-  /// Rows by kDepth columns from `col` on go, transposed, into what threads
-  /// share; or kDepth rows by kTile columns.
+  /// Bring an operand's rows by kDepth columns from `col` on, transposed, or
+  /// kDepth of its rows by kTile columns, to where the threads share them.
   void bringRows(OperandReader &reader, const OperandRows &rows, Value col,
                  Value shared);
   void bringDepth(OperandReader &reader, const OperandRows &rows, Value row,
@@ -84,7 +82,8 @@ private:
   CudaBody &body;
   Lanes &l;
   AttentionLoops &loops;
-  /// kDepth numbers of what is multiplied: [depth][row or column].
+  /// Hold kDepth numbers of each row or column that is multiplied: [depth][row
+  /// or column].
   Value leftPart, rightPart;
 };
 

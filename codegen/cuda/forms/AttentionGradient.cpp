@@ -8,32 +8,31 @@ using namespace mlir::zg::cuda;
 
 namespace {
 
-/// First the gradient of queries, a block of them by all keys; then that of
-/// keys and values, a block of them by all queries.
+/// Computes the gradient of a block of queries by all keys, or that of a block
+/// of keys and values by all queries.
 class Backward final : public AttentionKernel {
 public:
   Backward(CudaBody &body, AttentionLoops &loops, StringRef name)
-      : AttentionKernel(body, loops, name), dout(body, loops.dout) {}
+      : AttentionKernel(body, loops, name), dout(block.readerOf(loops.dout)) {}
 
   void emit(Value item) {
-    Value ofQueries = l.index(loops.allQueryBlocks());
-    body.when(l.compare(arith::CmpIPredicate::slt, item, ofQueries),
-              [&] { emitQueries(item); });
-    body.when(l.compare(arith::CmpIPredicate::sge, item, ofQueries),
-              [&] { emitKeys(l.sub(item, ofQueries)); });
+    loops.forItem(
+        body, item,
+        [&](Value number, Value query) {
+          head = number;
+          emitQueries(query);
+        },
+        [&](Value keyHead, Value key) {
+          emitKeys(l.mul(keyHead, l.index(shape.group())), key);
+        });
   }
 
 private:
-  static int64_t tilesOf(int64_t size) {
-    return int64_t(llvm::divideCeil(size, kTile));
-  }
-  void emitQueries(Value item) {
-    Value query;
-    std::tie(head, query) = headAndPlace(item, loops.queryBlocks());
+  void emitQueries(Value query) {
     bringRows(query);
     Sums dq = forBlocks(
         l.index(0), l.index(loops.keyBlocks()),
-        block.zeros(tilesOf(shape.size)),
+        block.zeros(block.tilesOf(shape.size)),
         [&](Value key) { return sees(query, key); },
         [&](Value key, ValueRange carried) {
           auto [weights, gradients] = computeGradients(query, key);
@@ -42,13 +41,13 @@ private:
         });
     block.storeRows(0, dq, queriesFrom(query), shape.size, same);
   }
-  void emitKeys(Value item) {
-    auto [keyHead, key] = headAndPlace(item, loops.keyBlocks());
-    Value first = l.mul(keyHead, l.index(shape.group()));
-    Sums sums = block.zeros(tilesOf(shape.size) + tilesOf(shape.valueSize));
-    size_t ofKeys = tilesOf(shape.size) * kOwn * kOwn;
+  /// Computes a block of keys, whose heads of queries begin with `first`.
+  void emitKeys(Value first, Value key) {
+    Sums sums =
+        block.zeros(block.tilesOf(shape.size) + block.tilesOf(shape.valueSize));
+    size_t ofKeys = block.tilesOf(shape.size) * kOwn * kOwn;
     sums = body.loop(l.index(0), l.index(shape.group()), 1, sums,
-                     [&, key = key](Value member, ValueRange carried) {
+                     [&](Value member, ValueRange carried) {
                        head = l.add(first, member);
                        return addQueries(key, ofKeys, carried);
                      });
@@ -83,23 +82,18 @@ private:
   }
   static Value same(int64_t, Value value) { return value; }
   Value sees(Value query, Value key) {
-    Value seen = loops.sees(l, query, key);
-    return seen ? either(seen, anyMasked()) : seen;
+    return loops.sees(l, query, key, [&] { return anyMasked(); });
   }
-  /// Shares what there is one number of a query.
+  /// Shares the maxima, inverses and deltas of a block of queries.
   void bringRows(Value query) {
     once([&](Value thread) {
       Value place = l.min(l.add(query, thread), l.index(shape.queries - 1));
       auto bring = [&](AttentionOperand &operand, Value shared) {
-        Body single(l.b, *operand.graph,
-                    SmallVector<Value>(body.bufferPointers()),
-                    /*resultCount=*/0, /*width=*/1, kAccessBytes,
-                    l.indexType.getWidth());
-        single.enterKernel();
-        single.enterRow(head);
-        single.prepare(operand.node);
+        OperandReader reader(body, operand, /*width=*/1);
+        reader.body.enterRow(head);
+        reader.body.prepare(reader.node);
         Chunk chunk(place, {});
-        block.store(shared, thread, single.vector(operand.node, chunk));
+        block.store(shared, thread, reader.body.vector(reader.node, chunk));
       };
       bring(loops.max, block.maxima);
       bring(loops.inverse, block.sums);

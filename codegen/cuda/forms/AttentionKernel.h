@@ -12,18 +12,16 @@
 
 #include "codegen/cuda/forms/AttentionBlock.h"
 #include "codegen/emit/Math.h"
-#include "llvm/Support/MathExtras.h"
 
 namespace mlir::zg::cuda {
 
-/// Has what attention and its gradient have in common. A derived class emits
-/// what a block of threads computes.
+/// Emits a kernel. Derived classes emit the work of a block of threads.
 class AttentionKernel {
 public:
   AttentionKernel(CudaBody &body, AttentionLoops &loops, StringRef name)
       : body(body), l(body.lanes), loops(loops), shape(loops.shape),
-        block(body, loops, name), q(body, loops.q), k(body, loops.k),
-        v(body, loops.v) {}
+        block(body, loops, name), q(block.readerOf(loops.q)),
+        k(block.readerOf(loops.k)), v(block.readerOf(loops.v)) {}
 
 protected:
   static constexpr int64_t kTile = AttentionBlock::kTile;
@@ -33,16 +31,10 @@ protected:
     return loops.queriesFrom(l, head, first);
   }
   OperandRows keysFrom(Value first) { return loops.keysFrom(l, head, first); }
-  /// The number of a head and the place of the first query or key that a block
-  /// of threads has.
-  std::pair<Value, Value> headAndPlace(Value item, int64_t blocks) {
-    auto [number, place] = divide(l, item, blocks);
-    return {number, l.mul(place, l.index(kTile))};
-  }
   Value numberOf(double number) { return l.real(loops.element, number); }
 
-  /// emit(number, chunk) for each score of this thread, `number` from 0 on. One
-  /// whose key or query there is not gets those of another.
+  /// Calls emit(number, chunk) for each score of this thread, `number` from 0
+  /// on. A score beyond the last key or query has the place of the last.
   void forScores(Value firstQuery, Value firstKey,
                  llvm::function_ref<void(int64_t, Chunk &)> emit) {
     for (int64_t i = 0; i < kOwn; ++i) {
@@ -69,8 +61,8 @@ protected:
                : l.compare(arith::CmpIPredicate::slt, keyOf(firstKey, i),
                            l.index(shape.keys));
   }
-  /// sums = emit(first, sums) for each block in [lo, hi) of which `sees` says
-  /// so.
+  /// Returns the sums after sums = emit(first, sums) for each block in [lo, hi)
+  /// for which sees(first) holds or is null.
   SmallVector<Value>
   forBlocks(Value lo, Value hi, ValueRange sums,
             llvm::function_ref<Value(Value)> sees,
@@ -83,8 +75,7 @@ protected:
                   : emit(first, carried);
     });
   }
-  /// Returns whether all keys of some query are masked, whose maxima are
-  /// shared.
+  /// Returns whether all keys of some query are masked, by the shared maxima.
   Value anyMasked() {
     Value least;
     for (int64_t i = 0; i < kTile; i += kOwn) {
@@ -94,10 +85,9 @@ protected:
     }
     return loops.isMasked(l, least);
   }
-  Value either(Value x, Value y) { return l.b.create<arith::OrIOp>(x, y); }
   Value exp(Value x) { return emit::emitFloatUnary(l, nn::UnaryKind::exp, x); }
-  /// Emits for the first thread of each of the tile's columns, which has the
-  /// column's number, between waits for all.
+  /// Emits for one thread a column of the tile, whose number is the column's,
+  /// between two barriers.
   void once(llvm::function_ref<void(Value)> emit) {
     body.syncBlock();
     Value thread = threadOfBlock(l);

@@ -97,11 +97,6 @@ Value cuda::threadOfGrid(Lanes &lanes, int64_t block) {
                    threadOfBlock(lanes));
 }
 
-std::pair<Value, Value> cuda::divide(Lanes &l, Value x, int64_t by) {
-  return {l.b.create<arith::DivUIOp>(x, l.index(by)),
-          l.b.create<arith::RemUIOp>(x, l.index(by))};
-}
-
 void CudaBody::forItem(int64_t items, llvm::function_ref<void(Value)> emit) {
   Value item = threadOfGrid(lanes, threads.block);
   when(lanes.compare(arith::CmpIPredicate::slt, item, lanes.index(items)), [&] {
@@ -117,8 +112,7 @@ void CudaBody::forSingle(int64_t lo, int64_t hi,
       lanes.compare(arith::CmpIPredicate::sge, item, lanes.index(lo)),
       lanes.compare(arith::CmpIPredicate::slt, item, lanes.index(hi)));
   when(inside, [&] {
-    Body single(lanes.b, graph, function.buffers, function.results, /*width=*/1,
-                kAccessBytes, lanes.indexType.getWidth());
+    Body single(*this, graph, /*width=*/1);
     single.enterKernel();
     emit(single, item);
   });
@@ -128,7 +122,7 @@ void CudaBody::forSingle(int64_t lo, int64_t hi,
 // large.
 void CudaBody::forWarp(int64_t items,
                        llvm::function_ref<void(Value, Value)> emit) {
-  auto [warp, lane] = divide(lanes, threadOfBlock(lanes), kWarp);
+  auto [warp, lane] = lanes.divide(threadOfBlock(lanes), kWarp);
   Value first =
       lanes.mul(blockOfGrid(lanes), lanes.index(threads.block / kWarp));
   Value item = lanes.add(first, warp);

@@ -35,9 +35,6 @@ Value blockOfGrid(Lanes &lanes);
 Value threadOfBlock(Lanes &lanes);
 Value threadOfGrid(Lanes &lanes, int64_t block = kBlock);
 
-/// Quotient and remainder of an index that is not negative.
-std::pair<Value, Value> divide(Lanes &l, Value x, int64_t by);
-
 /// How the threads of a launch share a kernel.
 struct Threads {
   /// The threads of each block.

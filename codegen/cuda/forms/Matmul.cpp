@@ -73,8 +73,8 @@ Product::Product(CudaBody &body, const MatmulLoops &product, const Tile &tile,
     : body(body), l(body.lanes), product(product), tile(tile) {
   int64_t m = product.m, n = product.n, k = product.k;
   auto [rest, col] =
-      divide(l, blockOfGrid(l), int64_t(llvm::divideCeil(n, tile.cols)));
-  auto [number, row] = divide(l, rest, int64_t(llvm::divideCeil(m, tile.rows)));
+      l.divide(blockOfGrid(l), int64_t(llvm::divideCeil(n, tile.cols)));
+  auto [number, row] = l.divide(rest, int64_t(llvm::divideCeil(m, tile.rows)));
   batch = number;
   firstRow = l.mul(row, l.index(tile.rows));
   firstCol = l.mul(col, l.index(tile.cols));
@@ -91,7 +91,7 @@ Product::Product(CudaBody &body, const MatmulLoops &product, const Tile &tile,
 /// Each of the thread's elements by one more number of k.
 Product::Sums Product::multiplyOne(Value buffer, Value k, ValueRange sums) {
   Value thread = threadOfBlock(l);
-  auto [own, across] = divide(l, thread, tile.threadsAcross());
+  auto [own, across] = l.divide(thread, tile.threadsAcross());
   SmallVector<Value> a = lhs->column(buffer, k, own);
   SmallVector<Value> b = rhs->column(buffer, k, across);
   Sums next;
@@ -125,7 +125,7 @@ Product::Sums Product::multiply(Value buffer, int64_t depth, ValueRange sums) {
 
 /// One row of the thread's elements, groups of kGroup beside each other.
 void Product::storeRow(Value row, ArrayRef<Value> sums) {
-  auto [own, across] = divide(l, threadOfBlock(l), tile.threadsAcross());
+  auto [own, across] = l.divide(threadOfBlock(l), tile.threadsAcross());
   Value start =
       l.mul(l.add(l.mul(batch, l.index(product.m)), row), l.index(product.n));
   for (int64_t group = 0; group < tile.groups; ++group) {
@@ -136,7 +136,7 @@ void Product::storeRow(Value row, ArrayRef<Value> sums) {
 }
 
 void Product::store(ArrayRef<Value> sums) {
-  auto [own, across] = divide(l, threadOfBlock(l), tile.threadsAcross());
+  auto [own, across] = l.divide(threadOfBlock(l), tile.threadsAcross());
   int64_t width = tile.groups * kGroup;
   for (int64_t i = 0; i < width; ++i) {
     Value row =

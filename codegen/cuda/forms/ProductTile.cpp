@@ -2,8 +2,7 @@
 
 #include "codegen/cuda/forms/ProductTile.h"
 
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "codegen/cuda/forms/Together.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -12,47 +11,6 @@ using namespace mlir::zg::cuda;
 
 static int64_t bytesOf(Type element) {
   return element.getIntOrFloatBitWidth() / 8;
-}
-
-/// `count` elements that lie at a multiple of their bytes, or of one access.
-static unsigned alignmentOf(Type element, int64_t count) {
-  return unsigned(std::min(count * bytesOf(element), kAccessBytes));
-}
-
-static Value addressOf(Lanes &l, Value pointer, Value offset, Type element) {
-  return l.b.create<LLVM::GEPOp>(pointer.getType(), element, pointer,
-                                 ArrayRef<LLVM::GEPArg>{offset});
-}
-
-static Type vectorType(Type element, int64_t count) {
-  return count == 1 ? element : VectorType::get({count}, element);
-}
-
-static Value loadTogether(Lanes &l, Value pointer, Value offset, Type element,
-                          int64_t count) {
-  return l.b.create<LLVM::LoadOp>(vectorType(element, count),
-                                  addressOf(l, pointer, offset, element),
-                                  alignmentOf(element, count));
-}
-
-static void storeTogether(Lanes &l, Value pointer, Value offset, Value value) {
-  Type element = getElementTypeOrSelf(value);
-  auto vector = dyn_cast<VectorType>(value.getType());
-  l.b.create<LLVM::StoreOp>(
-      value, addressOf(l, pointer, offset, element),
-      alignmentOf(element, vector ? vector.getDimSize(0) : 1));
-}
-
-static SmallVector<Value> elementsOf(Lanes &l, Value value) {
-  auto vector = dyn_cast<VectorType>(value.getType());
-  if (!vector) {
-    return {value};
-  }
-  SmallVector<Value> elements;
-  for (int64_t i = 0; i < vector.getDimSize(0); ++i) {
-    elements.push_back(l.b.create<vector::ExtractOp>(value, i));
-  }
-  return elements;
 }
 
 Value Tile::placeOf(Lanes &l, int64_t size, Value thread, int64_t group) const {
@@ -82,7 +40,7 @@ void TileOperand::enter(Value newPointer, Value batch, Value newFirst) {
 TileOperand::Place TileOperand::placeOf(int64_t number) {
   Value item = l.add(threadOfBlock(l), l.index(number * tile.threads()));
   int64_t along = (shape.alongK ? tile.depth : size) / together;
-  auto [across, within] = divide(l, item, along);
+  auto [across, within] = l.divide(item, along);
   Value vector = l.mul(within, l.index(together));
   return shape.alongK ? Place{vector, across} : Place{across, vector};
 }
@@ -140,17 +98,6 @@ SmallVector<Value> TileOperand::column(Value buffer, Value k, Value thread) {
         elementsOf(l, loadTogether(l, shared, offset, shape.element, kGroup)));
   }
   return elements;
-}
-
-/// As a vector.
-static Value joined(Lanes &l, ArrayRef<Value> values) {
-  Value vector = l.b.create<vector::BroadcastOp>(
-      VectorType::get({int64_t(values.size())}, values[0].getType()),
-      values[0]);
-  for (size_t i = 1; i < values.size(); ++i) {
-    vector = l.b.create<vector::InsertOp>(values[i], vector, int64_t(i));
-  }
-  return vector;
 }
 
 void cuda::storeGroup(CudaBody &body, Value place, Value col, int64_t n,

@@ -143,7 +143,7 @@ CudaLaunch emitElements(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
   int64_t left = domain.rows * rest;
   if (left > 0) {
     body.forSingle(whole, whole + left, [&](Body &single, Value item) {
-      auto [row, col] = divide(l, l.sub(item, l.index(whole)), rest);
+      auto [row, col] = l.divide(l.sub(item, l.index(whole)), rest);
       ElementLoops loops(single, sweeps);
       loops.enterRow(row);
       loops.emit(l.add(col, l.index(turns * width)), 1, {});
@@ -197,7 +197,7 @@ CudaLaunch emitByBlocks(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
   int64_t block = warps * kWarp;
   CudaBody body(b, kernel, *sweeps.graph, name,
                 {.block = block, .width = width});
-  auto [warp, lane] = divide(body.lanes, threadOfBlock(body.lanes), kWarp);
+  auto [warp, lane] = body.lanes.divide(threadOfBlock(body.lanes), kWarp);
   body.enterKernel();
   BlockRowLoops(body, sweeps, {kWarp, lane, warps, warp}, name)
       .emitRow(blockOfGrid(body.lanes));

@@ -143,7 +143,7 @@ CudaLaunch emitUpdates(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
                 {.width = width, .scratch = true});
   Lanes &l = body.lanes;
   body.forItem(scatter.updates * groups, [&](Value item) {
-    auto [update, group] = divide(l, item, groups);
+    auto [update, group] = l.divide(item, groups);
     body.when(Lists(body, scatter.updates).isFirst(update),
               [&, update = update, group = group] {
                 emitList(body, scatter, update, l.mul(group, l.index(width)));

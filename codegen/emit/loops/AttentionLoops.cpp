@@ -57,14 +57,16 @@ LogicalResult AttentionLoops::find(nn::KernelOp kernel) {
                    failed(delta.find(backward.getDelta())))) {
     return failure();
   }
-  unsigned first = backward ? 2 : 1;
+  auto [extras, first] = nn::scoreInputsOf(op);
   Block &region = op->getRegion(0).front();
   scores.emplace(Domain{shape.batch * shape.heads * shape.keys, shape.queries},
                  /*reducesColumns=*/true);
-  OperandRange extras = backward ? backward.getExtras() : forward.getExtras();
   for (auto [number, argument] : llvm::enumerate(region.getArguments())) {
-    number < first ? scores->give(argument)
-                   : scores->bind(argument, extras[number - first]);
+    if (number < first) {
+      scores->give(argument);
+    } else {
+      scores->bind(argument, extras[number - first]);
+    }
   }
   SmallVector<Node *> roots;
   auto add = [&](Value value) {
@@ -120,16 +122,35 @@ int64_t AttentionLoops::seenScores() const {
   return seen * shape.batch * shape.heads;
 }
 
-int64_t AttentionLoops::allQueryBlocks() const {
-  return shape.batch * shape.heads * queryBlocks();
-}
-
-int64_t AttentionLoops::allKeyBlocks() const {
-  return shape.batch * shape.keyHeads * keyBlocks();
+/// Returns how many blocks of queries all heads have.
+static int64_t allQueryBlocks(const AttentionLoops &loops) {
+  return loops.shape.batch * loops.shape.heads * loops.queryBlocks();
 }
 
 int64_t AttentionLoops::items() const {
-  return allQueryBlocks() + (isGradient() ? allKeyBlocks() : 0);
+  int64_t keys = shape.batch * shape.keyHeads * keyBlocks();
+  return allQueryBlocks(*this) + (isGradient() ? keys : 0);
+}
+
+std::pair<Value, Value> AttentionLoops::placeOf(Lanes &l, Value item,
+                                                int64_t blocks) {
+  auto [head, block] = l.divide(item, blocks);
+  return {head, l.mul(block, l.index(kBlock))};
+}
+
+void AttentionLoops::forItem(
+    Body &body, Value item, llvm::function_ref<void(Value, Value)> queries,
+    llvm::function_ref<void(Value, Value)> keys) const {
+  Lanes &l = body.lanes;
+  Value first = l.index(allQueryBlocks(*this)); // of keys
+  body.when(l.compare(arith::CmpIPredicate::slt, item, first), [&] {
+    auto [head, query] = placeOf(l, item, queryBlocks());
+    queries(head, query);
+  });
+  body.when(l.compare(arith::CmpIPredicate::sge, item, first), [&] {
+    auto [head, key] = placeOf(l, l.sub(item, first), keyBlocks());
+    keys(head, key);
+  });
 }
 
 /// Returns a node's value on the columns of a chunk as a vector.
@@ -153,7 +174,8 @@ Value AttentionLoops::emitGradient(Body &body, Chunk &chunk,
   return vectorOf(body, ofScore, chunk);
 }
 
-Value AttentionLoops::sees(Lanes &l, Value query, Value key) const {
+Value AttentionLoops::sees(Lanes &l, Value query, Value key,
+                           llvm::function_ref<Value()> all) const {
   Value result;
   auto require = [&](Value least, Value most) {
     Value holds = l.compare(arith::CmpIPredicate::sle, least, most);
@@ -165,7 +187,7 @@ Value AttentionLoops::sees(Lanes &l, Value query, Value key) const {
   if (window.behind) {
     require(query, l.add(key, l.index(kBlock - 1 + *window.behind)));
   }
-  return result;
+  return result ? l.logicalOr(result, all()) : result;
 }
 
 OperandRows AttentionLoops::queriesFrom(Lanes &l, Value head,
@@ -180,8 +202,7 @@ OperandRows AttentionLoops::keysFrom(Lanes &l, Value head, Value first) const {
 
 OperandRows AttentionLoops::rowsFrom(Lanes &l, Value first, int64_t each,
                                      Value number, int64_t heads) const {
-  Value sample = l.b.create<arith::DivUIOp>(number, l.index(heads));
-  Value ofSample = l.b.create<arith::RemUIOp>(number, l.index(heads));
+  auto [sample, ofSample] = l.divide(number, heads);
   Value row = l.add(l.mul(sample, l.index(each)), first);
   return {l.add(l.mul(row, l.index(heads)), ofSample), heads,
           l.min(l.index(kBlock), l.sub(l.index(each), first))};

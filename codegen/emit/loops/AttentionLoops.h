@@ -1,16 +1,16 @@
 //===- AttentionLoops.h - how scores and probabilities are computed -------===//
 //
 // A device computes a block of queries by a block of keys at a time, kBlock of
-// each. What decides the bits is the same for all:
+// each. Every device has the same bits:
 //
 // - An element of a product is a chain of fma: of scores along the size of the
 //   heads, else along the keys or the queries, in ascending order.
 // - The sum of a query's exponentials is that of a row (RowLoops): key j is in
 //   the chain j mod nn::kRowChains, and there are segments.
 //
-// Blocks that a mask leaves nothing of by its structure are skipped: what they
-// add is zero. Where all that a query sees is masked by data, a finite mask
-// gives every key the same probability, so such a query sees all blocks.
+// A device skips blocks in which a mask by position leaves nothing: they would
+// add zero. If data mask all keys that such a mask leaves to a query, a finite
+// mask gives every key the same probability, so that query sees all blocks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@
 
 namespace mlir::zg::emit {
 
-/// An operand as it is read: its own rows by its last dimension.
+/// Has the tree of an operand, over its rows by its last dimension.
 struct AttentionOperand {
   std::optional<Graph> graph;
   Node *node = nullptr;
@@ -34,55 +34,78 @@ struct AttentionOperand {
   LogicalResult find(Value value);
 };
 
-/// Rows of an operand or a result: `count` of them from `first` on, `step`
-/// apart.
+/// Emits the values of an operand, in the function of `other`.
+struct OperandReader {
+  OperandReader(const Body &other, AttentionOperand &operand, int64_t width)
+      : node(operand.node), body(other, *operand.graph, width) {
+    body.enterKernel();
+  }
+
+  Node *node;
+  Body body;
+};
+
+/// Says which rows of an operand or a result a block has: `count` of them from
+/// `first` on, `step` apart.
 struct OperandRows {
   Value first;
   int64_t step = 1;
   Value count;
 };
 
-/// A kernel of attention or of its gradient. Nodes are those of its graphs,
-/// which stay where they are.
+/// Describes a kernel of attention or of its gradient. Nodes are those of its
+/// graphs, which stay where they are.
 struct AttentionLoops {
-  /// Queries and keys of a block: as many keys as a row has chains.
+  /// Counts the queries of a block, and the keys: as many as a row has chains.
   static constexpr int64_t kBlock = nn::kRowChains;
 
   nn::AttentionShape shape;
-  /// Everything is computed in it: f32 or f64.
+  /// Is f32 or f64; everything is computed in it.
   Type element;
-  /// Null in a kernel of the gradient.
+  /// Is null in a kernel of the gradient.
   nn::AttentionOp forward;
   nn::YieldOp yield;
 
-  /// Rows [batch, queries or keys, heads of these] by the size of a head.
+  /// Have a row for each sample, query or key, and head.
   AttentionOperand q, k, v, dout;
-  /// Rows [batch, heads] by queries.
+  /// Have a row for each sample and head; its columns are queries.
   AttentionOperand max, inverse, delta;
-  /// Rows [batch, heads, keys] by queries: what is given, and what becomes of
-  /// it.
+  /// Has a row for each sample, head and key; its columns are queries.
   std::optional<Graph> scores;
+  /// Are given by the device: a product of a query and a key, and the gradient
+  /// of x.
   Node *score = nullptr, *gradient = nullptr;
+  /// Are computed of them: the operand of the softmax, and the gradient of the
+  /// score.
   Node *x = nullptr, *ofScore = nullptr;
   /// Multiplies probabilities; null: nothing does.
   Node *factor = nullptr;
   ScoreWindow window;
 
-  /// Once. An error names the op that cannot be in the kernel.
+  /// Finds all of these in a kernel; called once. An error names the op that
+  /// cannot be in the kernel.
   LogicalResult find(nn::KernelOp kernel);
 
   bool isGradient() const { return !forward; }
-  /// Blocks of a head.
+  /// Returns how many blocks a head has.
   int64_t queryBlocks() const;
   int64_t keyBlocks() const;
   /// Returns how many scores are in blocks that the window leaves, of all
   /// heads.
   int64_t seenScores() const;
-  /// Blocks of queries, or of keys, of all heads; what a launch computes.
-  int64_t allQueryBlocks() const;
-  int64_t allKeyBlocks() const;
+  /// Returns how many blocks a launch computes: of the queries of all heads
+  /// and, in a kernel of the gradient, then of the keys of all heads.
   int64_t items() const;
 
+  /// Returns the number of the head and the first query or key of block `item`,
+  /// where a head has so many blocks.
+  static std::pair<Value, Value> placeOf(Lanes &lanes, Value item,
+                                         int64_t blocks);
+  /// Emits an item of the gradient: queries(head, first query), or keys(head
+  /// of keys, first key).
+  void forItem(Body &body, Value item,
+               llvm::function_ref<void(Value, Value)> queries,
+               llvm::function_ref<void(Value, Value)> keys) const;
   /// Returns the rows of a block of queries, of a head of all samples', or of
   /// the keys that this head has.
   OperandRows queriesFrom(Lanes &lanes, Value head, Value first) const;
@@ -91,21 +114,22 @@ struct AttentionLoops {
   /// Returns whether some query of a block, of which `least` is the least
   /// maximum, sees nothing but masked keys.
   Value isMasked(Lanes &lanes, Value least) const;
-  /// Returns 0 where `tested` is `number`.
+  /// Returns 0 where `tested` is `number`, else `otherwise`.
   static Value zeroIfEqual(Lanes &lanes, Value tested, double number,
                            Value otherwise);
 
-  /// Returns what becomes of scores, of the row that `body` has entered.
+  /// Returns x of the scores of a chunk, in the row that `body` has entered.
   Value emitScores(Body &body, Chunk &chunk, Value score) const;
-  /// Returns what is multiplied by a probability, or a sum of products with
-  /// one, of the same chunk.
+  /// Returns `value` times the factor of probabilities, of the same chunk.
   Value emitWeighed(Body &body, Chunk &chunk, Value value) const;
-  /// Returns the gradient of the scores from that of what becomes of them, of
-  /// the same chunk after emitScores.
+  /// Returns the gradient of the scores from that of x, of the same chunk;
+  /// called after emitScores.
   Value emitGradient(Body &body, Chunk &chunk, Value gradient) const;
-  /// Returns whether, by the window, some query in [query, query + kBlock) sees
-  /// a key in [key, key + kBlock); null: it always does.
-  Value sees(Lanes &lanes, Value query, Value key) const;
+  /// Returns whether some query in [query, query + kBlock) sees a key in [key,
+  /// key + kBlock): by the window, or because all() says that all keys are
+  /// seen. Returns null if the window leaves all keys.
+  Value sees(Lanes &lanes, Value query, Value key,
+             llvm::function_ref<Value()> all) const;
   /// Returns the sum of the chains of a row, in their order.
   static Value foldChains(Lanes &lanes,
                           llvm::function_ref<Value(int64_t)> chain);

@@ -24,8 +24,7 @@ FailureOr<MatmulLoops> MatmulLoops::of(nn::MatmulOp matmul) {
 
 MatmulLoops::RowStart MatmulLoops::enterRow(Body &body, Value row) const {
   Lanes &l = body.lanes;
-  Value batch = l.b.create<arith::DivUIOp>(row, l.index(m));
-  Value i = l.b.create<arith::RemUIOp>(row, l.index(m));
+  auto [batch, i] = l.divide(row, m);
   Value ofRow = l.mul(i, l.index(transposeA ? 1 : k));
   return {l.add(l.mul(batch, l.index(m * k)), ofRow),
           l.mul(batch, l.index(k * n)), l.mul(row, l.index(n))};

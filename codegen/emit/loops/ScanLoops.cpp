@@ -31,8 +31,7 @@ LogicalResult ScanLoops::find(nn::KernelOp kernel) {
 void ScanLoops::emitItem(Body &body, Value item) {
   Lanes &l = body.lanes;
   int64_t groups = items(l.width) / outer;
-  Value first = l.b.create<arith::DivUIOp>(item, l.index(groups));
-  Value group = l.b.create<arith::RemUIOp>(item, l.index(groups));
+  auto [first, group] = l.divide(item, groups);
   Value col = l.mul(group, l.index(l.width));
   Value mask = l.width > 1 ? l.maskBelow(l.sub(l.index(inner), col)) : Value();
   Value firstRow = l.mul(first, l.index(length));

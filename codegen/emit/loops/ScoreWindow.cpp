@@ -8,7 +8,7 @@ using namespace mlir::zg::emit;
 
 namespace {
 
-/// Places beyond this are no places of scores.
+/// Bounds the numbers that are followed, so that their sums do not overflow.
 constexpr int64_t kFar = int64_t(1) << 40;
 
 /// An integer that is `query` times the query's place, `key` times the key's,
@@ -184,7 +184,7 @@ private:
 
 ScoreWindow ScoreWindow::of(const Node *x, int64_t keys, int64_t queries) {
   ScoreWindow window = Finder(keys).ofScores(x);
-  // Further away there are none.
+  // No key is further away.
   auto limit = [&](std::optional<int64_t> &places) {
     if (places) {
       places = std::clamp(*places, -(keys + queries), keys + queries);

@@ -13,18 +13,18 @@ namespace mlir::zg::emit {
 /// masked: no score that a network computes comes near it.
 inline constexpr double kMasked = -1e30;
 
-/// The keys that a query sees, whatever the data are: key j of query i is
-/// masked unless i - behind <= j <= i + ahead. Masks that depend on data, and
-/// those that say nothing of the kind, leave all keys.
+/// Says which keys a mask by position leaves to a query: key j is masked for
+/// query i unless i - behind <= j <= i + ahead. A missing bound masks nothing,
+/// and neither does a mask that is data.
 struct ScoreWindow {
   std::optional<int64_t> ahead, behind;
 
-  /// Finds it in the tree of what becomes of scores, of `keys` rows of a domain
-  /// each, whose columns are queries. The graph is resolved.
+  /// Returns the window of the masks in the tree of x, the operand of the
+  /// softmax (AttentionLoops). The graph is resolved.
   static ScoreWindow of(const Node *x, int64_t keys, int64_t queries);
 
   bool isWhole() const { return !ahead && !behind; }
-  /// Leaves what both leave.
+  /// Narrows it to the keys that both leave.
   void intersect(const ScoreWindow &other);
 };
 

@@ -10,16 +10,15 @@ using namespace mlir::zg::host;
 
 namespace {
 
-/// Scores of a block of queries are kept up to so many bytes; of more keys they
+/// Limits the bytes of scores that a block of queries keeps; those of more keys
 /// are computed again once their maximum is known.
 constexpr int64_t kKeptScores = 256 << 10;
 
-/// A block of queries sees all keys.
+/// Computes a block of queries, which sees all keys.
 class Forward final : public AttentionKernel {
 public:
-  Forward(HostBody &body, AttentionLoops &loops, unsigned results,
-          int64_t vectors)
-      : AttentionKernel(body, loops, results, vectors) {
+  Forward(HostBody &body, AttentionLoops &loops, int64_t vectors)
+      : AttentionKernel(body, loops, vectors) {
     int64_t bytes = loops.element.getIntOrFloatBitWidth() / 8;
     int64_t all = loops.keyBlocks() * queryCols * kBlock * bytes;
     keeps = all <= kKeptScores;
@@ -35,10 +34,9 @@ public:
     sum = tiles.allocate(1, queryCols);
   }
 
-  void emit(Value item) {
-    int64_t blocks = loops.queryBlocks();
-    head = quotient(item, blocks);
-    firstQuery = l.mul(remainder(item, blocks), l.index(kBlock));
+private:
+  void emit(Value item) override {
+    std::tie(head, firstQuery) = loops.placeOf(l, item, loops.queryBlocks());
     tiles.fill(plain, 0);
     tiles.bring(q.body, q.node, queriesFrom(firstQuery), plain);
     tiles.transpose(plain, queries);
@@ -50,19 +48,17 @@ public:
     weigh(all);
     finish();
   }
-
-private:
-  /// The tile of scores of a block of keys.
+  /// Returns the tile that has the scores of a block of keys.
   Tile scoresOf(Value firstKey) {
     Tile tile = scores;
-    tile.rows = int64_t(llvm::alignTo(keyRows, 4));
+    tile.rows = chains.rows;
     if (keeps) {
       Value offset = l.mul(firstKey, l.index(scores.cols));
       tile.pointer = body.address(scores.pointer, offset, loops.element);
     }
     return tile;
   }
-  /// The products of a block, and what becomes of them; also their maximum.
+  /// Computes the scores of a block of keys and, if asked to, their maximum.
   void computeScores(Value firstKey, bool maximum) {
     Tile tile = scoresOf(firstKey);
     OperandRows rows = keysFrom(firstKey);
@@ -80,8 +76,7 @@ private:
               });
   }
   Value sees(Value firstKey, Value all) {
-    Value seen = loops.sees(l, firstQuery, firstKey);
-    return seen ? either(seen, all) : seen;
+    return loops.sees(l, firstQuery, firstKey, [&] { return all; });
   }
   /// Finds the maximum of each query; once more over all keys if those that the
   /// mask leaves by its structure turn out to be masked by data.
@@ -104,7 +99,7 @@ private:
       return SmallVector<Value>();
     });
   }
-  /// Puts 0 where a number a query is `number`.
+  /// Puts 0 in place of `number` in a tile of one row.
   void replaceInRow(const Tile &rows, double number) {
     for (int64_t col = 0; col < queryCols; col += kLanes) {
       Value value = tiles.load(rows, l.index(0), col);
@@ -201,15 +196,10 @@ FailureOr<WorkRange> host::emitAttention(ImplicitLocOpBuilder &b,
   int64_t bits =
       StringRef(target.features).contains("+avx512f") ? 32 * 512 : 16 * 256;
   int64_t vectors = bits / (kLanes * loops.element.getIntOrFloatBitWidth());
-  unsigned results = kernel.getNumResults();
   if (loops.isGradient()) {
-    emitAttentionGradient(body, loops, results, vectors);
+    emitAttentionGradient(body, loops, vectors);
   } else {
-    Forward forward(body, loops, results, vectors);
-    body.loop(body.begin, body.end, 1, {}, [&](Value item, ValueRange) {
-      forward.emit(item);
-      return SmallVector<Value>();
-    });
+    Forward(body, loops, vectors).run();
   }
   body.finish();
   return WorkRange{loops.items(), 1};

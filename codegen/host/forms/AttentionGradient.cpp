@@ -9,16 +9,14 @@ using namespace mlir::zg::host;
 
 namespace {
 
-/// First the gradient of queries, a block of them by all keys; then that of
-/// keys and values, a block of them by all queries.
+/// Computes the gradient of a block of queries by all keys, or that of a block
+/// of keys and values by all queries.
 class Backward final : public AttentionKernel {
 public:
-  Backward(HostBody &body, AttentionLoops &loops, unsigned results,
-           int64_t vectors)
-      : AttentionKernel(body, loops, results, vectors),
-        dout(body, loops.dout, results), max(body, loops.max, results),
-        inverse(body, loops.inverse, results),
-        delta(body, loops.delta, results) {
+  Backward(HostBody &body, AttentionLoops &loops, int64_t vectors)
+      : AttentionKernel(body, loops, vectors), dout(body, loops.dout, kLanes),
+        max(body, loops.max, kLanes), inverse(body, loops.inverse, kLanes),
+        delta(body, loops.delta, kLanes) {
     plainQueries = tiles.allocate(queryCols, shape.size);
     queries = tiles.allocate(shape.size, queryCols);
     plainDout = tiles.allocate(queryCols, shape.valueSize);
@@ -37,19 +35,19 @@ public:
     tiles.fill(plainDout, 0);
   }
 
-  void emit(Value item) {
-    Value ofQueries = l.index(loops.allQueryBlocks());
-    body.when(l.compare(arith::CmpIPredicate::slt, item, ofQueries),
-              [&] { emitQueries(item); });
-    body.when(l.compare(arith::CmpIPredicate::sge, item, ofQueries),
-              [&] { emitKeys(l.sub(item, ofQueries)); });
-  }
-
 private:
-  void emitQueries(Value item) {
-    int64_t blocks = loops.queryBlocks();
-    head = quotient(item, blocks);
-    Value query = l.mul(remainder(item, blocks), l.index(kBlock));
+  void emit(Value item) override {
+    loops.forItem(
+        body, item,
+        [&](Value number, Value query) {
+          head = number;
+          emitQueries(query);
+        },
+        [&](Value keyHead, Value key) {
+          emitKeys(l.mul(keyHead, l.index(shape.group())), key);
+        });
+  }
+  void emitQueries(Value query) {
     Tile dq = ofFirst;
     dq.rows = queryCols;
     tiles.fill(dq, 0);
@@ -67,10 +65,8 @@ private:
         });
     storeRows(0, dq, queriesFrom(query), shape.size, same);
   }
-  void emitKeys(Value item) {
-    int64_t blocks = loops.keyBlocks();
-    Value key = l.mul(remainder(item, blocks), l.index(kBlock));
-    Value first = l.mul(quotient(item, blocks), l.index(shape.group()));
+  /// Computes a block of keys, whose heads of queries begin with `first`.
+  void emitKeys(Value first, Value key) {
     head = first;
     OperandRows rows = keysFrom(key);
     Tile dk = ofFirst;
@@ -106,8 +102,7 @@ private:
   }
   static Value same(Value, Value value) { return value; }
   Value sees(Value query, Value key) {
-    Value seen = loops.sees(l, query, key);
-    return seen ? either(seen, anyMasked(maxima, query)) : seen;
+    return loops.sees(l, query, key, [&] { return anyMasked(maxima, query); });
   }
   void bringKeys(const OperandRows &rows) {
     tiles.bring(k.body, k.node, rows, keys);
@@ -120,7 +115,7 @@ private:
     tiles.bring(dout.body, dout.node, rows, plainDout);
     tiles.transpose(plainDout, douts);
   }
-  /// Brings what there is one number of a query.
+  /// Brings the maxima, inverses and deltas of a block of queries.
   void bringRows(Value query) {
     auto bring = [&](OperandReader &reader, const Tile &tile) {
       reader.body.enterRow(head);
@@ -136,7 +131,8 @@ private:
     bring(inverse, inverses);
     bring(delta, deltas);
   }
-  /// Makes probabilities of the scores, and the gradients of the scores.
+  /// Computes probabilities in `scores`, and gradients of scores in
+  /// `gradients`.
   void computeGradients(Value query, Value key, Value count) {
     emitScores(scores, keys, queries, shape.size);
     emitScores(gradients, values, douts, shape.valueSize);
@@ -162,10 +158,6 @@ private:
 } // namespace
 
 void host::emitAttentionGradient(HostBody &body, AttentionLoops &loops,
-                                 unsigned results, int64_t vectors) {
-  Backward backward(body, loops, results, vectors);
-  body.loop(body.begin, body.end, 1, {}, [&](Value item, ValueRange) {
-    backward.emit(item);
-    return SmallVector<Value>();
-  });
+                                 int64_t vectors) {
+  Backward(body, loops, vectors).run();
 }

@@ -6,6 +6,13 @@ using namespace mlir;
 using namespace mlir::zg;
 using namespace mlir::zg::host;
 
+void AttentionKernel::run() {
+  body.loop(body.begin, body.end, 1, {}, [&](Value item, ValueRange) {
+    emit(item);
+    return SmallVector<Value>();
+  });
+}
+
 Value AttentionKernel::maskOf(Value query) {
   return shape.queries % queryCols == 0
              ? Value()
@@ -44,10 +51,10 @@ void AttentionKernel::forBlocks(Value lo, Value hi,
   });
 }
 
-Value AttentionKernel::anyMasked(const Tile &rows, Value firstQuery) {
+Value AttentionKernel::anyMasked(const Tile &maxima, Value firstQuery) {
   Value least;
   for (int64_t col = 0; col < queryCols; col += kLanes) {
-    Value value = tiles.load(rows, l.index(0), col);
+    Value value = tiles.load(maxima, l.index(0), col);
     if (Value mask = maskOf(l.add(firstQuery, l.index(col)))) {
       value = l.select(mask, value, l.zero(value.getType()));
     }

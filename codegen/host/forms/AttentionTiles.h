@@ -8,15 +8,15 @@
 
 namespace mlir::zg::host {
 
-/// A matrix on the call's stack, row by row, each `cols` elements, a multiple
-/// of the lanes.
+/// Is a matrix on the call's stack, row by row; `cols` is a multiple of the
+/// lanes.
 struct Tile {
   Value pointer;
   int64_t rows = 0, cols = 0;
 };
 
-/// The left factor of a product: elements begin so far apart along its rows,
-/// and along what is summed up.
+/// Is the left factor of a product: says how far apart its elements lie from
+/// row to row, and along the depth, over which products are summed up.
 struct LeftFactor {
   Value pointer;
   int64_t row = 1, depth = 1;
@@ -36,8 +36,8 @@ public:
   AttentionTiles(HostBody &body, Type element, int64_t vectors)
       : body(body), l(body.lanes), element(element), vectors(vectors) {}
 
-  /// Room for a matrix whose columns are rounded up to the lanes. Called before
-  /// any loop.
+  /// Allocates a matrix whose columns are rounded up to the lanes. Called
+  /// before any loop.
   Tile allocate(int64_t rows, int64_t cols);
   Value load(const Tile &tile, Value row, int64_t col);
   void store(const Tile &tile, Value row, int64_t col, Value value);

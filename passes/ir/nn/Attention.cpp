@@ -12,6 +12,13 @@ AttentionShape AttentionShape::of(Type q, Type k, Type v) {
   return {query[0], query[2], query[1], key[1], key[2], query[3], value[3]};
 }
 
+ScoreInputs mlir::zg::nn::scoreInputsOf(Operation *op) {
+  if (auto attention = dyn_cast<AttentionOp>(op)) {
+    return {attention.getExtras(), 1};
+  }
+  return {cast<AttentionGradOp>(op).getExtras(), 2};
+}
+
 Type mlir::zg::nn::scoreElement(Type operand) {
   return operand.isF64() ? operand : Float32Type::get(operand.getContext());
 }

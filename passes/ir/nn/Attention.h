@@ -28,6 +28,14 @@ struct AttentionShape {
   }
 };
 
+/// The operands that the region of an attention or its gradient op reads, and
+/// how many of its arguments come before them.
+struct ScoreInputs {
+  OperandRange extras;
+  unsigned given;
+};
+ScoreInputs scoreInputsOf(Operation *op);
+
 /// Returns the type in which scores of such operands are computed: f64 of f64,
 /// else f32.
 Type scoreElement(Type operand);

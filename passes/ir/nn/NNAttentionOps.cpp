@@ -16,6 +16,23 @@ LogicalResult expect(Operation *op, StringRef name, Type found,
   return success();
 }
 
+/// The types that follow from those of q, k and v.
+struct AttentionTypes {
+  AttentionTypes(RankedTensorType q, Type k, Type v)
+      : shape(AttentionShape::of(q, k, v)),
+        element(scoreElement(q.getElementType())),
+        out(q.clone(
+            {shape.batch, shape.queries, shape.heads, shape.valueSize})),
+        rows(RankedTensorType::get({shape.batch, shape.heads, shape.queries},
+                                   element)) {}
+
+  AttentionShape shape;
+  Type element;
+  RankedTensorType out;
+  /// One number a query.
+  RankedTensorType rows;
+};
+
 /// Verifies q, k and v against each other.
 LogicalResult verifyInputs(Operation *op, Value q, Value k, Value v) {
   for (Value value : {q, k, v}) {
@@ -48,12 +65,12 @@ LogicalResult verifyInputs(Operation *op, Value q, Value k, Value v) {
   return success();
 }
 
-/// Verifies that the region takes `given` scores and the extras, and yields as
-/// many scores, or one more: what probabilities are multiplied by.
-LogicalResult verifyScores(Operation *op, const AttentionShape &shape,
-                           Type element, unsigned given, ValueRange extras) {
+/// Verifies that the region takes the scores that are given and the extras, and
+/// yields as many scores, or one more, by which probabilities are multiplied.
+LogicalResult verifyScores(Operation *op, const AttentionTypes &types) {
+  auto [extras, given] = scoreInputsOf(op);
   Block &block = op->getRegion(0).front();
-  auto scores = RankedTensorType::get(shape.scores(), element);
+  auto scores = RankedTensorType::get(types.shape.scores(), types.element);
   SmallVector<Type> expected(given, scores);
   llvm::append_range(expected, extras.getTypes());
   if (!llvm::equal(block.getArgumentTypes(), expected)) {
@@ -80,52 +97,34 @@ LogicalResult verifyScores(Operation *op, const AttentionShape &shape,
   return success();
 }
 
-/// Returns the type of one number a query.
-RankedTensorType rowsOf(const AttentionShape &shape, Type element) {
-  return RankedTensorType::get({shape.batch, shape.heads, shape.queries},
-                               element);
-}
-
 } // namespace
 
 LogicalResult AttentionOp::verify() {
   if (failed(verifyInputs(*this, getQ(), getK(), getV()))) {
     return failure();
   }
-  RankedTensorType q = getQ().getType();
-  AttentionShape shape =
-      AttentionShape::of(q, getK().getType(), getV().getType());
-  Type element = scoreElement(q.getElementType());
-  auto out =
-      q.clone({shape.batch, shape.queries, shape.heads, shape.valueSize});
-  RankedTensorType rows = rowsOf(shape, element);
-  if (failed(expect(*this, "a result", getOut().getType(), out)) ||
-      failed(expect(*this, "max", getMax().getType(), rows)) ||
-      failed(expect(*this, "inverse", getInverse().getType(), rows))) {
+  AttentionTypes types(getQ().getType(), getK().getType(), getV().getType());
+  if (failed(expect(*this, "a result", getOut().getType(), types.out)) ||
+      failed(expect(*this, "max", getMax().getType(), types.rows)) ||
+      failed(expect(*this, "inverse", getInverse().getType(), types.rows))) {
     return failure();
   }
-  return verifyScores(*this, shape, element, 1, getExtras());
+  return verifyScores(*this, types);
 }
 
 LogicalResult AttentionGradOp::verify() {
   if (failed(verifyInputs(*this, getQ(), getK(), getV()))) {
     return failure();
   }
-  RankedTensorType q = getQ().getType();
-  AttentionShape shape =
-      AttentionShape::of(q, getK().getType(), getV().getType());
-  Type element = scoreElement(q.getElementType());
-  auto out =
-      q.clone({shape.batch, shape.queries, shape.heads, shape.valueSize});
-  RankedTensorType rows = rowsOf(shape, element);
-  if (failed(expect(*this, "dout", getDout().getType(), out)) ||
-      failed(expect(*this, "max", getMax().getType(), rows)) ||
-      failed(expect(*this, "inverse", getInverse().getType(), rows)) ||
-      failed(expect(*this, "delta", getDelta().getType(), rows)) ||
-      failed(expect(*this, "dq", getDq().getType(), q)) ||
+  AttentionTypes types(getQ().getType(), getK().getType(), getV().getType());
+  if (failed(expect(*this, "dout", getDout().getType(), types.out)) ||
+      failed(expect(*this, "max", getMax().getType(), types.rows)) ||
+      failed(expect(*this, "inverse", getInverse().getType(), types.rows)) ||
+      failed(expect(*this, "delta", getDelta().getType(), types.rows)) ||
+      failed(expect(*this, "dq", getDq().getType(), getQ().getType())) ||
       failed(expect(*this, "dk", getDk().getType(), getK().getType())) ||
       failed(expect(*this, "dv", getDv().getType(), getV().getType()))) {
     return failure();
   }
-  return verifyScores(*this, shape, element, 2, getExtras());
+  return verifyScores(*this, types);
 }

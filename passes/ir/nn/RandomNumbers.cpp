@@ -56,3 +56,12 @@ Value mlir::zg::nn::randomUniform(NNBuilder &b, ArrayRef<int64_t> shape,
   return b.builder.create<RandomUniformOp>(b.location, type, seed, step, index,
                                            number);
 }
+
+Value mlir::zg::nn::keptElements(NNBuilder &b, DropoutOp dropout,
+                                 ArrayRef<int64_t> samples,
+                                 const RandomScalars &scalars) {
+  Value uniform = randomUniform(b, shapeOf(dropout.getOperand()), samples,
+                                dropout.getNumber(), scalars);
+  double ratio = dropout.getRatio().convertToDouble();
+  return b.compare(CompareKind::ge, uniform, b.splat(uniform, ratio));
+}

@@ -20,6 +20,10 @@ Value randomUniform(NNBuilder &b, ArrayRef<int64_t> shape,
                     ArrayRef<int64_t> samples, int64_t number,
                     const RandomScalars &scalars);
 
+/// Returns whether a dropout keeps each element, which has these samples.
+Value keptElements(NNBuilder &b, DropoutOp dropout, ArrayRef<int64_t> samples,
+                   const RandomScalars &scalars);
+
 } // namespace mlir::zg::nn
 
 #endif // ZEROGRAPH_PASSES_IR_NN_RANDOMNUMBERS_H

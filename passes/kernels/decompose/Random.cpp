@@ -15,9 +15,7 @@ Replacement dropout(DropoutOp op, NNBuilder &b) {
   }
   Value x = op.getOperand();
   double ratio = op.getRatio().convertToDouble();
-  Value uniform = randomUniform(b, shapeOf(x), *op.getSamples(), op.getNumber(),
-                                randomScalars(b));
-  Value kept = b.compare(CompareKind::ge, uniform, b.splat(uniform, ratio));
+  Value kept = keptElements(b, op, *op.getSamples(), randomScalars(b));
   return {b.keepIf(kept, b.scale(x, 1 / (1 - ratio))), kept};
 }
 
