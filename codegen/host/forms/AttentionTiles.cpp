@@ -10,7 +10,7 @@ using namespace mlir::zg::host;
 
 namespace {
 
-/// Rows of a product whose sums are in registers together.
+/// Counts the rows of a product whose sums are in registers together.
 constexpr int64_t kRows = 4;
 
 } // namespace
