@@ -15,7 +15,8 @@ class CudaCode final : public DeviceCode {
 public:
   /// Loads the dialects code generation needs into the context.
   CudaCode(MLIRContext *context, CudaTarget target)
-      : target(std::move(target)), context(context), kernels(context) {}
+      : target(std::move(target)), context(context),
+        kernels(context, this->target.library) {}
 
   LogicalResult add(Operation *op, zerograph::plan::Kernel &kernel) override;
   LogicalResult finish(zerograph::plan::Plan &plan) override;

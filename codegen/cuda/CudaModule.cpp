@@ -12,8 +12,9 @@
 using namespace mlir;
 using namespace mlir::zg;
 
-static FailureOr<CudaKernelInfo>
-emitForm(ImplicitLocOpBuilder &b, nn::KernelOp kernel, StringRef symbol) {
+FailureOr<CudaKernelInfo> CudaModuleBuilder::emitForm(ImplicitLocOpBuilder &b,
+                                                      nn::KernelOp kernel,
+                                                      StringRef symbol) {
   switch (kernel.getForm()) {
   case nn::KernelForm::rows:
     return cuda::emitRows(b, kernel, symbol);
@@ -24,7 +25,7 @@ emitForm(ImplicitLocOpBuilder &b, nn::KernelOp kernel, StringRef symbol) {
   case nn::KernelForm::scatter:
     return cuda::emitScatter(b, kernel, symbol);
   case nn::KernelForm::attention:
-    return cuda::emitAttention(b, kernel, symbol);
+    return cuda::emitAttention(b, kernel, symbol, tensorCores);
   }
   llvm_unreachable("every form has a case");
 }
@@ -51,7 +52,8 @@ static LogicalResult checkLimits(Operation *op, const CudaKernelInfo &info) {
   return success();
 }
 
-CudaModuleBuilder::CudaModuleBuilder(MLIRContext *context) : context(context) {
+CudaModuleBuilder::CudaModuleBuilder(MLIRContext *context, bool tensorCores)
+    : context(context), tensorCores(tensorCores) {
   emit::loadEmitDialects(context);
   context->loadDialect<NVVM::NVVMDialect>();
   registerNVVMDialectTranslation(*context);

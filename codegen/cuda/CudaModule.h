@@ -10,6 +10,10 @@
 #include <memory>
 #include <string>
 
+namespace mlir {
+class ImplicitLocOpBuilder;
+} // namespace mlir
+
 namespace llvm {
 class LLVMContext;
 class Module;
@@ -41,7 +45,8 @@ struct CudaKernelInfo {
 class CudaModuleBuilder {
 public:
   /// Loads the dialects that code generation needs into the context.
-  explicit CudaModuleBuilder(MLIRContext *context);
+  /// `tensorCores`: attention in 16 bits may have other bits than the host's.
+  explicit CudaModuleBuilder(MLIRContext *context, bool tensorCores = false);
 
   /// Emits an nn.kernel, or an nn.matmul as fma chains in the order of k. Each
   /// call gives other symbols. Errors are reported on the op.
@@ -57,7 +62,11 @@ public:
   std::unique_ptr<llvm::Module> finish(llvm::LLVMContext &context);
 
 private:
+  FailureOr<CudaKernelInfo> emitForm(ImplicitLocOpBuilder &b,
+                                     nn::KernelOp kernel, StringRef symbol);
+
   MLIRContext *context;
+  bool tensorCores;
   OwningOpRef<ModuleOp> module;
   unsigned count = 0;
 };

@@ -31,20 +31,6 @@ Value Body::isResult(unsigned number) {
                        integer(operandPointer(number)), result);
 }
 
-Value Body::where(Value mask, llvm::function_ref<Value()> then,
-                  Value otherwise) {
-  ImplicitLocOpBuilder &b = lanes.b;
-  auto branch = b.create<scf::IfOp>(TypeRange{otherwise.getType()}, mask,
-                                    /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  Value value = then();
-  b.create<scf::YieldOp>(value);
-  b.setInsertionPointToStart(branch.elseBlock());
-  b.create<scf::YieldOp>(otherwise);
-  return branch.getResult(0);
-}
-
 unsigned Body::alignmentOf(Type storage, int64_t together) const {
   unsigned bytes = storage.getIntOrFloatBitWidth() / 8;
   return std::max(bytes, unsigned(std::min(bytes * together, alignment)));
@@ -71,7 +57,9 @@ Value Body::load(Value pointer, Value offset, Type element, bool asVector,
     loaded = lanes.isVector(mask)
                  ? b.create<LLVM::MaskedLoadOp>(type, place, mask,
                                                 ValueRange{passThrough}, bytes)
-                 : where(mask, plain, passThrough);
+                 : either(
+                       mask, [&] { return SmallVector<Value>{plain()}; },
+                       passThrough)[0];
   } else {
     loaded = plain();
   }
@@ -134,6 +122,20 @@ void Body::when(Value condition, llvm::function_ref<void()> emit) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
   emit();
+}
+
+SmallVector<Value> Body::either(Value condition,
+                                llvm::function_ref<SmallVector<Value>()> then,
+                                ValueRange otherwise) {
+  ImplicitLocOpBuilder &b = lanes.b;
+  auto branch = b.create<scf::IfOp>(otherwise.getTypes(), condition,
+                                    /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  b.create<scf::YieldOp>(then());
+  b.setInsertionPointToStart(branch.elseBlock());
+  b.create<scf::YieldOp>(otherwise);
+  return SmallVector<Value>(branch.getResults());
 }
 
 SmallVector<Value>

@@ -97,6 +97,10 @@ public:
 
   /// Emits what only runs where a condition holds.
   void when(Value condition, llvm::function_ref<void()> emit);
+  /// Returns what `then` emits where a condition holds, else `otherwise`.
+  SmallVector<Value> either(Value condition,
+                            llvm::function_ref<SmallVector<Value>()> then,
+                            ValueRange otherwise);
   /// `for (i = lo; i < hi; i += step) carried = body(i, carried)`.
   SmallVector<Value>
   loop(Value lo, Value hi, int64_t step, ValueRange carried,
@@ -119,8 +123,6 @@ private:
   unsigned alignmentOf(Type storage, int64_t together) const;
   /// Elements that the chunks of a contiguous leaf lie at multiples of.
   int64_t togetherOf(const Node *node) const;
-  /// Returns, for one lane, `then` where the mask is set, else `otherwise`.
-  Value where(Value mask, llvm::function_ref<Value()> then, Value otherwise);
   Value basePointer(Value base);
   Value rowIndex(int64_t suffix, const ViewDim &dim, bool outermost);
   RowPlace rowPlace(const Access &access, Value base);

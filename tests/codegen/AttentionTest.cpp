@@ -186,6 +186,19 @@ std::vector<Bytes> onCuda(Operation *op, ArrayRef<Bytes> operands) {
   return kernels.ok() ? kernels.run(0, operands) : std::vector<Bytes>();
 }
 
+std::vector<Bytes> onTensorCores(Operation *op, ArrayRef<Bytes> operands) {
+  CudaKernels kernels(op, /*tensorCores=*/true);
+  if (!kernels.ok()) {
+    return {};
+  }
+  auto kernel = dyn_cast<nn::KernelOp>(op);
+  if (kernel && kernel.getForm() == nn::KernelForm::attention) {
+    EXPECT_NE(kernels.ptx("sm_80").find("mma.sync"), std::string::npos)
+        << "attention multiplies without tensor cores";
+  }
+  return kernels.run(0, operands);
+}
+
 std::vector<Tensor> randomArguments(nn::ProgramOp program) {
   std::vector<Tensor> arguments;
   for (auto [number, type] : llvm::enumerate(program.getArgumentTypes())) {
@@ -210,6 +223,22 @@ void expectNear(const std::vector<Bytes> &found,
   }
 }
 
+/// Compares the length of what differs with that of all of a result.
+void expectSmallDifference(const std::vector<Bytes> &found,
+                           const std::vector<Tensor> &expected, TypeRange types,
+                           double tolerance) {
+  for (auto [number, type] : llvm::enumerate(types)) {
+    Tensor tensor = tensorOf(found[number], cast<RankedTensorType>(type));
+    double difference = 0, all = 1e-6;
+    for (auto [one, other] :
+         llvm::zip_equal(tensor.values, expected[number].values)) {
+      difference += (one - other) * (one - other);
+      all += other * other;
+    }
+    EXPECT_LE(std::sqrt(difference / all), tolerance) << "result " << number;
+  }
+}
+
 class Attention : public ::testing::TestWithParam<AttentionCase> {};
 
 TEST_P(Attention, HasTheBitsOfCoreOps) {
@@ -231,6 +260,20 @@ TEST_P(Attention, HasTheBitsOfCoreOps) {
   }
 }
 
+class TensorAttention : public ::testing::TestWithParam<AttentionCase> {};
+
+TEST_P(TensorAttention, IsNearPlainLoops) {
+  Differentiated reference(GetParam()), whole(GetParam());
+  std::vector<Tensor> arguments = randomArguments(reference.function());
+  formKernels(whole, /*whole=*/true);
+  std::vector<Bytes> found =
+      runProgram(whole.function(), arguments, onTensorCores);
+  std::vector<Tensor> expected = evaluate(reference.function(), arguments);
+  TypeRange types = whole.function().getResultTypes();
+  expectNear(found, expected, types, 1e-1);
+  expectSmallDifference(found, expected, types, 1e-2);
+}
+
 // Sizes that fill blocks and that do not; heads that fill vectors and that do
 // not.
 const AttentionCase kCases[] = {
@@ -248,6 +291,7 @@ const AttentionCase kCases[] = {
     {"late", 1, 200, 200, 1, 1, 8, 8, Scores::Late, "f32", true},
     {"window_many_keys", 1, 64, 1100, 1, 1, 4, 4, Scores::Window},
     {"one", 1, 1, 1, 1, 1, 1, 1, Scores::Scaled},
+    {"one_row", 1, 1, 3, 1, 1, 13, 11, Scores::Scaled},
     {"bias", 2, 20, 70, 2, 2, 16, 80, Scores::Bias},
     {"capped", 1, 64, 128, 1, 1, 64, 64, Scores::Capped},
     {"weighed", 1, 70, 70, 2, 1, 12, 12, Scores::Weighed},
@@ -256,6 +300,23 @@ const AttentionCase kCases[] = {
     {"half", 1, 130, 130, 2, 1, 24, 18, Scores::Causal, "bf16"},
 };
 
+/// Returns those of them that tensor cores compute, in bf16.
+std::vector<AttentionCase> casesOfTensorCores() {
+  std::vector<AttentionCase> cases;
+  for (AttentionCase attention : kCases) {
+    if (attention.size <= 128) {
+      attention.element = "bf16";
+      cases.push_back(attention);
+    }
+  }
+  cases.push_back(
+      {"heads_of_128", 1, 130, 130, 2, 1, 128, 128, Scores::Causal, "bf16"});
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, TensorAttention,
+                         ::testing::ValuesIn(casesOfTensorCores()),
+                         [](const auto &info) { return info.param.name; });
 INSTANTIATE_TEST_SUITE_P(All, Attention, ::testing::ValuesIn(kCases),
                          [](const auto &info) { return info.param.name; });
 

@@ -18,9 +18,9 @@ using namespace mlir::zg;
 using namespace mlir::zg::testing;
 namespace emulator = zerograph::emulator;
 
-CudaKernels::CudaKernels(ArrayRef<Operation *> ops)
+CudaKernels::CudaKernels(ArrayRef<Operation *> ops, bool tensorCores)
     : ops(ops.begin(), ops.end()) {
-  CudaModuleBuilder builder(ops.front()->getContext());
+  CudaModuleBuilder builder(ops.front()->getContext(), tensorCores);
   for (Operation *op : ops) {
     FailureOr<CudaKernelInfo> added = builder.add(op);
     if (failed(added)) {

@@ -114,8 +114,8 @@ void Block::touch(uintptr_t address, uint32_t bytes, bool write) {
   }
 }
 
-const uint32_t *Block::meet(const char *instruction, uint32_t mask,
-                            uint32_t value) {
+const Block::Words *Block::meet(const char *instruction, uint32_t mask,
+                                const Words &value) {
   Warp &own = warp();
   uint32_t lane = running % kWarp;
   auto refuse = [&](const char *what, const char *which = "") {
@@ -137,7 +137,7 @@ const uint32_t *Block::meet(const char *instruction, uint32_t mask,
   own.mask = mask;
   own.instruction = instruction;
   uint64_t meeting = own.meetings;
-  uint32_t *values = own.values[meeting % 2];
+  Words *values = own.values[meeting % 2];
   values[lane] = value;
   own.arrived |= 1u << lane;
   if (own.arrived == mask) {
@@ -152,19 +152,19 @@ const uint32_t *Block::meet(const char *instruction, uint32_t mask,
 
 uint32_t Block::shuffleXor(uint32_t mask, uint32_t value, uint32_t bit) {
   uint32_t from = (running % kWarp) ^ bit;
-  const uint32_t *values = meet("shfl.sync", mask, value);
+  const Words *values = meet("shfl.sync", mask, {value});
   if (!(mask >> from & 1)) {
     fail(absl::StrCat("thread ", running, " of block ", block,
                       " reads the value of one outside of the mask"));
   }
-  return values[from];
+  return values[from][0];
 }
 
 uint32_t Block::ballot(uint32_t mask, bool condition) {
-  const uint32_t *values = meet("vote.sync", mask, condition);
+  const Words *values = meet("vote.sync", mask, {uint32_t(condition)});
   uint32_t bits = 0;
   for (uint32_t lane = 0; lane < kWarp; ++lane) {
-    bits |= (mask >> lane & 1) && values[lane] ? 1u << lane : 0;
+    bits |= (mask >> lane & 1) && values[lane][0] ? 1u << lane : 0;
   }
   return bits;
 }
@@ -172,7 +172,7 @@ uint32_t Block::ballot(uint32_t mask, bool condition) {
 void Block::syncWarp(uint32_t mask) {
   Warp &own = warp();
   uint64_t meeting = own.meetings;
-  meet("bar.warp.sync", mask, 0);
+  meet("bar.warp.sync", mask, {});
   // The first to go on counts for all.
   if (own.syncs <= meeting) {
     own.syncs = uint32_t(meeting) + 1;

@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 
+#include <array>
 #include <functional>
 #include <random>
 #include <string>
@@ -46,6 +47,15 @@ public:
   void syncWarp(uint32_t mask);
   void syncBlock();
 
+  /// What a thread gives to an instruction that its warp executes together.
+  using Words = std::array<uint32_t, 6>;
+  /// Returns what each thread of the warp gave, once all have come.
+  const Words *together(const char *instruction, const Words &own) {
+    return meet(instruction, ~0u, own);
+  }
+  /// Returns the number of this thread in its warp.
+  uint32_t lane() const { return running % kWarp; }
+
 private:
   /// The state of what a warp does together: the threads of `mask` come to one
   /// instruction, each with a value, and go on once all have come.
@@ -55,12 +65,12 @@ private:
     uint64_t meetings = 0;
     /// The values of the meeting now and of the one before it, which some still
     /// read.
-    uint32_t values[2][kWarp] = {};
+    Words values[2][kWarp] = {};
     uint32_t syncs = 0;
   };
   Warp &warp() { return warps[running / kWarp]; }
   /// The values of all, once all have come.
-  const uint32_t *meet(const char *instruction, uint32_t mask, uint32_t value);
+  const Words *meet(const char *instruction, uint32_t mask, const Words &own);
   /// Ends the block with an error, from one of its threads.
   [[noreturn]] void fail(const std::string &what);
   void onEnd();

@@ -3,6 +3,7 @@
 #include "tests/emulator/Instructions.h"
 
 #include "tests/emulator/Block.h"
+#include "tests/emulator/TensorInstructions.h"
 
 using namespace zerograph::emulator;
 
@@ -40,15 +41,20 @@ void *pointerTo(Function *function) {
 } // namespace
 
 const std::vector<Instruction> &zerograph::emulator::instructions() {
-  static const std::vector<Instruction> all = {
-      {"emulator.touch", pointerTo(touch)},
-      {"emulator.shared", pointerTo(shared)},
-      {"emulator.read.ptx.sreg.tid.x", pointerTo(threadInBlock)},
-      {"emulator.read.ptx.sreg.ctaid.x", pointerTo(blockInGrid)},
-      {"emulator.shfl.sync.bfly.i32", pointerTo(shuffle)},
-      {"emulator.vote.ballot.sync", pointerTo(ballot)},
-      {"emulator.bar.warp.sync", pointerTo(syncWarp)},
-      {"emulator.barrier0", pointerTo(syncBlock)},
-  };
+  static const std::vector<Instruction> all = [] {
+    std::vector<Instruction> own = {
+        {"emulator.touch", pointerTo(touch)},
+        {"emulator.shared", pointerTo(shared)},
+        {"emulator.read.ptx.sreg.tid.x", pointerTo(threadInBlock)},
+        {"emulator.read.ptx.sreg.ctaid.x", pointerTo(blockInGrid)},
+        {"emulator.shfl.sync.bfly.i32", pointerTo(shuffle)},
+        {"emulator.vote.ballot.sync", pointerTo(ballot)},
+        {"emulator.bar.warp.sync", pointerTo(syncWarp)},
+        {"emulator.barrier0", pointerTo(syncBlock)},
+    };
+    own.insert(own.end(), tensorInstructions().begin(),
+               tensorInstructions().end());
+    return own;
+  }();
   return all;
 }

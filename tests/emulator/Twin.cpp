@@ -19,12 +19,62 @@ constexpr unsigned kGlobalMemory = 1;
 /// And for that of a block.
 constexpr unsigned kSharedMemory = 3;
 
+/// Returns a type that C++ has too: of a pair of 16 bits, a word.
+llvm::Type *plainType(llvm::Type *type) {
+  return type->isVectorTy() ? llvm::Type::getInt32Ty(type->getContext()) : type;
+}
+
+/// Passes pairs as words, and several results through a pointer that comes
+/// first.
+void passPlainly(llvm::Function &function) {
+  llvm::IRBuilder<> b(function.getContext());
+  llvm::Type *result = function.getReturnType();
+  bool several = result->isStructTy();
+  llvm::SmallVector<llvm::Type *> types;
+  if (several) {
+    types.push_back(b.getPtrTy());
+  }
+  for (llvm::Argument &argument : function.args()) {
+    types.push_back(plainType(argument.getType()));
+  }
+  auto *type = llvm::FunctionType::get(
+      several ? b.getVoidTy() : plainType(result), types, /*isVarArg=*/false);
+  llvm::FunctionCallee plain = function.getParent()->getOrInsertFunction(
+      "plain." + function.getName().str(), type);
+  std::map<llvm::Function *, llvm::Value *> places;
+  for (llvm::User *user : llvm::make_early_inc_range(function.users())) {
+    auto *call = llvm::cast<llvm::CallInst>(user);
+    llvm::SmallVector<llvm::Value *> arguments;
+    if (several) {
+      llvm::Value *&place = places[call->getFunction()];
+      if (!place) {
+        b.SetInsertPoint(&*call->getFunction()->getEntryBlock().begin());
+        place = b.CreateAlloca(result);
+      }
+      arguments.push_back(place);
+    }
+    b.SetInsertPoint(call);
+    for (llvm::Value *argument : call->args()) {
+      arguments.push_back(
+          b.CreateBitCast(argument, plainType(argument->getType())));
+    }
+    llvm::Value *value = b.CreateCall(plain, arguments);
+    call->replaceAllUsesWith(several ? b.CreateLoad(result, arguments.front())
+                                     : b.CreateBitCast(value, result));
+    call->eraseFromParent();
+  }
+  std::string name = function.getName().str();
+  function.eraseFromParent();
+  plain.getCallee()->setName(name);
+}
+
 void nameIntrinsics(llvm::Module &module) {
-  for (llvm::Function &function : module) {
+  for (llvm::Function &function : llvm::make_early_inc_range(module)) {
     llvm::StringRef name = function.getName();
     if (name.consume_front(kIntrinsics)) {
       function.setName("emulator." + name.str());
       function.setAttributes({});
+      passPlainly(function);
     }
   }
   if (auto *annotations = module.getNamedMetadata("nvvm.annotations")) {

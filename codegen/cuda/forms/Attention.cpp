@@ -2,6 +2,7 @@
 
 #include "codegen/cuda/forms/AttentionKernel.h"
 #include "codegen/cuda/forms/Forms.h"
+#include "codegen/cuda/forms/TensorAttention.h"
 
 using namespace mlir;
 using namespace mlir::zg;
@@ -170,17 +171,26 @@ private:
 
 FailureOr<CudaKernelInfo> cuda::emitAttention(ImplicitLocOpBuilder &b,
                                               nn::KernelOp kernel,
-                                              StringRef name) {
+                                              StringRef name,
+                                              bool tensorCores) {
   AttentionLoops loops;
   if (failed(loops.find(kernel))) {
     return failure();
   }
+  bool tensor = tensorCores && TensorAttention::elementOf(loops);
+  int64_t threads =
+      tensor ? TensorAttention::kThreads : AttentionBlock::kThreads;
   CudaBody body(b, kernel, *loops.scores, name,
-                {.block = AttentionBlock::kThreads, .manyRegisters = true});
+                {.block = threads, .manyRegisters = true});
   body.enterKernel();
   Value item = blockOfGrid(body.lanes);
-  loops.isGradient() ? emitAttentionGradient(body, loops, name, item)
-                     : Forward(body, loops, name).emit(item);
+  if (tensor) {
+    loops.isGradient() ? emitTensorAttentionGradient(body, loops, name, item)
+                       : emitTensorAttention(body, loops, name, item);
+  } else {
+    loops.isGradient() ? emitAttentionGradient(body, loops, name, item)
+                       : Forward(body, loops, name).emit(item);
+  }
   body.finish();
-  return onlyLaunch({name.str(), loops.items(), AttentionBlock::kThreads});
+  return onlyLaunch({name.str(), loops.items(), threads});
 }

@@ -4,7 +4,6 @@
 
 #include "codegen/cuda/forms/Together.h"
 #include "codegen/cuda/forms/Vectors.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace mlir::zg;
@@ -32,7 +31,7 @@ Sums AttentionBlock::zeros(int64_t tiles) {
 }
 
 OperandReader AttentionBlock::readerOf(AttentionOperand &operand) {
-  int64_t width = vectorWidth(*operand.graph, {}, kOwn);
+  int64_t width = sharedWidth(*operand.graph, kOwn);
   return OperandReader(body, operand, width < kOwn ? 1 : kOwn);
 }
 
@@ -192,19 +191,4 @@ void AttentionBlock::storeRows(
             stored);
     });
   }
-}
-
-SmallVector<Value>
-AttentionBlock::either(Value condition,
-                       llvm::function_ref<SmallVector<Value>()> then,
-                       ValueRange otherwise) {
-  ImplicitLocOpBuilder &b = l.b;
-  auto branch = b.create<scf::IfOp>(otherwise.getTypes(), condition,
-                                    /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  b.create<scf::YieldOp>(then());
-  b.setInsertionPointToStart(branch.elseBlock());
-  b.create<scf::YieldOp>(otherwise);
-  return SmallVector<Value>(branch.getResults());
 }

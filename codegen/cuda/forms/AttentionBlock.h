@@ -60,12 +60,6 @@ public:
   /// Counts the elements from one row of the shared tile to the next.
   static constexpr int64_t kPitch = kTile + kOwn;
 
-  /// Returns what `then` emits where a condition holds that all threads share,
-  /// else `otherwise`.
-  SmallVector<Value> either(Value condition,
-                            llvm::function_ref<SmallVector<Value>()> then,
-                            ValueRange otherwise);
-
 private:
   /// Bring an operand's rows by kDepth columns from `col` on, transposed, or
   /// kDepth of its rows by kTile columns, to where the threads share them.

@@ -70,7 +70,7 @@ protected:
     return body.loop(lo, hi, 1, sums, [&](Value number, ValueRange carried) {
       Value first = l.mul(number, l.index(kTile));
       Value seen = sees(first);
-      return seen ? block.either(
+      return seen ? body.either(
                         seen, [&] { return emit(first, carried); }, carried)
                   : emit(first, carried);
     });

@@ -113,14 +113,29 @@ CudaLaunch emitFold(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
   CudaBody body(b, kernel, *folds.graph, name, {.scratch = true});
   Lanes &l = body.lanes;
   ColumnLoops loops(body, folds);
+  // The sums of several blocks are on their way at once: there are too few
+  // columns for threads to hide how long one takes.
+  constexpr int64_t kTogether = 16;
   body.forItem(folds.columns(), [&](Value column) {
+    auto addBlocks = [&](Value first, int64_t count, ValueRange carried) {
+      SmallVector<SmallVector<Value>> loaded;
+      for (int64_t i = 0; i < count; ++i) {
+        loaded.push_back(sums.load(body, l.add(first, l.index(i)), column));
+      }
+      SmallVector<Value> next(carried);
+      for (SmallVector<Value> &own : loaded) {
+        loops.combineInto(next, own, 1);
+      }
+      return next;
+    };
+    int64_t rest = sums.blockCount() % kTogether;
+    int64_t whole = sums.blockCount() - rest;
     SmallVector<Value> total =
-        body.loop(l.index(0), l.index(sums.blockCount()), 1, loops.neutrals(1),
+        body.loop(l.index(0), l.index(whole), kTogether, loops.neutrals(1),
                   [&](Value block, ValueRange carried) {
-                    SmallVector<Value> next(carried);
-                    loops.combineInto(next, sums.load(body, block, column), 1);
-                    return next;
+                    return addBlocks(block, kTogether, carried);
                   });
+    total = addBlocks(l.index(whole), rest, total);
     loops.emitResults(groupOf(body, folds.domain, column), total);
   });
   body.finish();

@@ -18,7 +18,8 @@ FailureOr<CudaKernelInfo> emitScan(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
 FailureOr<CudaKernelInfo> emitScatter(ImplicitLocOpBuilder &b,
                                       nn::KernelOp kernel, StringRef name);
 FailureOr<CudaKernelInfo> emitAttention(ImplicitLocOpBuilder &b,
-                                        nn::KernelOp kernel, StringRef name);
+                                        nn::KernelOp kernel, StringRef name,
+                                        bool tensorCores);
 FailureOr<CudaKernelInfo> emitMatmul(ImplicitLocOpBuilder &b,
                                      nn::MatmulOp matmul, StringRef name);
 

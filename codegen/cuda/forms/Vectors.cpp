@@ -52,3 +52,11 @@ int64_t cuda::vectorWidth(Graph &graph, ArrayRef<Type> stored, int64_t apart) {
   }
   return width;
 }
+
+int64_t cuda::sharedWidth(Graph &graph, int64_t most) {
+  int64_t width = std::min(vectorWidth(graph, {}, most), most);
+  while (graph.getDomain().cols % width != 0) {
+    width /= 2;
+  }
+  return width;
+}

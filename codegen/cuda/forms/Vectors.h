@@ -17,6 +17,9 @@ int64_t accessWidth(Type element);
 /// `stored`: the elements of what is stored side by side, in rows that begin
 /// at multiples of `apart` elements.
 int64_t vectorWidth(emit::Graph &graph, ArrayRef<Type> stored, int64_t apart);
+/// Returns the same for threads that share rows, at most `most`: no columns are
+/// left over, also if there is one row.
+int64_t sharedWidth(emit::Graph &graph, int64_t most);
 
 } // namespace mlir::zg::cuda
 

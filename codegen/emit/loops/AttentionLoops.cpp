@@ -190,6 +190,44 @@ Value AttentionLoops::sees(Lanes &l, Value query, Value key,
   return result ? l.logicalOr(result, all()) : result;
 }
 
+std::pair<Value, Value> AttentionLoops::blocksOf(Lanes &l, Value first,
+                                                 std::optional<int64_t> before,
+                                                 std::optional<int64_t> after,
+                                                 int64_t blocks) {
+  auto blockOf = [&](int64_t distance) {
+    Value place = l.add(first, l.index(distance));
+    return l.b.create<arith::ShRSIOp>(place, l.index(llvm::Log2_64(kBlock)));
+  };
+  Value lo = before ? l.max(blockOf(-*before), l.index(0)) : l.index(0);
+  Value hi = after ? l.min(l.add(blockOf(kBlock - 1 + *after), l.index(1)),
+                           l.index(blocks))
+                   : l.index(blocks);
+  return {lo, hi};
+}
+
+std::pair<Value, Value> AttentionLoops::keyBlocksOf(Lanes &l,
+                                                    Value query) const {
+  return blocksOf(l, query, window.behind, window.ahead, keyBlocks());
+}
+
+std::pair<Value, Value> AttentionLoops::queryBlocksOf(Lanes &l,
+                                                      Value key) const {
+  return blocksOf(l, key, window.ahead, window.behind, queryBlocks());
+}
+
+bool AttentionLoops::mayMaskAll() const {
+  int64_t ahead = window.ahead.value_or(shape.keys);
+  int64_t behind = window.behind.value_or(shape.queries);
+  if (window.isWhole()) {
+    return false;
+  }
+  bool leavesNone = ahead < 0 || ahead + behind < 0 ||
+                    shape.queries - 1 - behind >= shape.keys;
+  return leavesNone || llvm::any_of(scores->getNodes(), [](const Node &node) {
+           return node.kind == Node::Kind::Load;
+         });
+}
+
 OperandRows AttentionLoops::queriesFrom(Lanes &l, Value head,
                                         Value first) const {
   return rowsFrom(l, first, shape.queries, head, shape.heads);

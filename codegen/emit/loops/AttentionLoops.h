@@ -130,6 +130,14 @@ struct AttentionLoops {
   /// seen. Returns null if the window leaves all keys.
   Value sees(Lanes &lanes, Value query, Value key,
              llvm::function_ref<Value()> all) const;
+  /// Returns the first block that the window leaves, and the one after the
+  /// last: of keys, for the queries from `query` on, and of queries, for the
+  /// keys from `key` on.
+  std::pair<Value, Value> keyBlocksOf(Lanes &lanes, Value query) const;
+  std::pair<Value, Value> queryBlocksOf(Lanes &lanes, Value key) const;
+  /// Returns whether all keys that the window leaves to some query may be
+  /// masked: by data, or because it leaves none.
+  bool mayMaskAll() const;
   /// Returns the sum of the chains of a row, in their order.
   static Value foldChains(Lanes &lanes,
                           llvm::function_ref<Value(int64_t)> chain);
@@ -137,6 +145,10 @@ struct AttentionLoops {
   Value emitResult(Lanes &lanes, unsigned number, Value value) const;
 
 private:
+  static std::pair<Value, Value> blocksOf(Lanes &lanes, Value first,
+                                          std::optional<int64_t> before,
+                                          std::optional<int64_t> after,
+                                          int64_t blocks);
   OperandRows rowsFrom(Lanes &lanes, Value first, int64_t each, Value number,
                        int64_t heads) const;
 };

@@ -1,0 +1,265 @@
+//===- TensorAttention.cpp - attention on tensor cores --------------------===//
+
+#include "codegen/cuda/forms/TensorAttention.h"
+
+#include "codegen/cuda/forms/Together.h"
+#include "codegen/cuda/forms/Vectors.h"
+
+using namespace mlir;
+using namespace mlir::zg;
+using namespace mlir::zg::cuda;
+
+namespace {
+
+/// Counts the numbers of 16 bits of one access.
+constexpr int64_t kPiece = kAccessBytes / 2;
+/// Is the largest size of heads that leaves registers for sums.
+constexpr int64_t kMostSize = 128;
+
+/// Returns the node of an operand as it is stored, before it becomes f32, if
+/// it has 16 bits; else null.
+Node *storedNode(const AttentionOperand &operand) {
+  Node *node = operand.node;
+  if (node->kind != Node::Kind::Op || !isa<nn::ConvertOp>(node->op)) {
+    return nullptr;
+  }
+  Type element = node->operands[0]->element;
+  return element.isF16() || element.isBF16() ? node->operands[0] : nullptr;
+}
+
+/// Returns which of a thread's numbers is the `place`-th of its row 0 or 1.
+int64_t numberOf(int64_t place, int64_t row) {
+  return place / 2 * TensorCores::kSums + 2 * row + place % 2;
+}
+
+} // namespace
+
+Type TensorAttention::elementOf(AttentionLoops &loops) {
+  if (loops.shape.size > kMostSize || loops.shape.valueSize > kMostSize) {
+    return {};
+  }
+  Type element;
+  SmallVector<AttentionOperand *> operands = {&loops.q, &loops.k, &loops.v};
+  if (loops.isGradient()) {
+    operands.push_back(&loops.dout);
+  }
+  for (AttentionOperand *operand : operands) {
+    Node *node = storedNode(*operand);
+    if (!node || (element && node->element != element)) {
+      return {};
+    }
+    element = node->element;
+  }
+  return element;
+}
+
+TensorAttention::TensorAttention(CudaBody &body, AttentionLoops &loops,
+                                 StringRef name)
+    : body(body), l(body.lanes), loops(loops), name(name), shape(loops.shape),
+      cores(body, elementOf(loops)) {
+  int64_t size = padded(std::max(shape.size, shape.valueSize));
+  turn = loops.isGradient() && size > kBlock ? kBlock / 2 : kBlock;
+  // Rows that are an odd number of pieces apart: eight of them have pieces in
+  // different banks.
+  int64_t pitch = size + kPiece;
+  Value columns = body.declareShared((name + "_columns").str(),
+                                     l.b.getI16Type(), 2 * turn * pitch);
+  colsA = {columns, pitch};
+  colsB = {body.address(columns, l.index(turn * pitch), l.b.getI16Type()),
+           pitch};
+}
+
+void TensorAttention::bring(AttentionOperand &operand, const OperandRows &rows,
+                            int64_t count, const SharedMatrix &matrix) {
+  int64_t width = sharedWidth(*operand.graph, kPiece);
+  OperandReader reader(body, operand, width);
+  Body &from = reader.body;
+  Node *node = storedNode(operand);
+  int64_t cols = from.graph.getDomain().cols;
+  int64_t pieces = padded(cols) / kPiece;
+  auto bringPiece = [&](Value number) {
+    auto [row, piece] = l.divide(number, pieces);
+    Value own = l.min(row, l.sub(rows.count, l.index(1)));
+    from.enterRow(l.add(rows.first, l.mul(own, l.index(rows.step))));
+    from.prepare(node);
+    Value col = l.mul(piece, l.index(kPiece));
+    Values values;
+    for (int64_t i = 0; i < kPiece; i += width) {
+      Value begin = l.add(col, l.index(i));
+      Chunk chunk(l.min(begin, l.index(cols - width)), {});
+      Value read = from.lanes.splat(from.vector(node, chunk));
+      if (padded(cols) != cols) {
+        Value inside =
+            l.compare(arith::CmpIPredicate::slt, begin, l.index(cols));
+        read = l.select(inside, read, from.lanes.zero(read.getType()));
+      }
+      llvm::append_range(values, elementsOf(l, read));
+    }
+    storeTogether(l, matrix.pointer,
+                  l.add(l.mul(row, l.index(matrix.pitch)), col),
+                  joined(l, values));
+  };
+  int64_t all = count * pieces;
+  for (int64_t first = 0; first < all; first += kThreads) {
+    Value number = l.add(threadOfBlock(l), l.index(first));
+    if (first + kThreads <= all) {
+      bringPiece(number);
+    } else {
+      body.when(l.compare(arith::CmpIPredicate::slt, number, l.index(all)),
+                [&] { bringPiece(number); });
+    }
+  }
+}
+
+TensorAttention::Rows TensorAttention::bringRows(AttentionOperand &operand,
+                                                 const OperandRows &rows,
+                                                 int64_t size) {
+  body.syncBlock();
+  bring(operand, rows, kBlock, colsA);
+  body.syncBlock();
+  Rows result;
+  Value first = l.mul(cores.warp, l.index(TensorCores::kRows));
+  for (int64_t col = 0; col < size; col += TensorCores::kDepth) {
+    result.fragments.push_back(cores.left(colsA, first, col));
+  }
+  body.syncBlock();
+  return result;
+}
+
+TensorAttention::Values TensorAttention::multiply(const Rows &rows,
+                                                  const SharedMatrix &matrix,
+                                                  int64_t cols, int64_t size) {
+  Values sums = zeros(cols);
+  Value first = l.mul(cores.warp, l.index(TensorCores::kRows));
+  for (int64_t depth = 0; depth < size; depth += TensorCores::kDepth) {
+    Fragment left = rows.shared.pointer
+                        ? cores.left(rows.shared, first, depth)
+                        : rows.fragments[depth / TensorCores::kDepth];
+    for (int64_t col = 0; col < cols; col += 2 * TensorCores::kCols) {
+      cores.multiply(left, cores.rightByRows(matrix, col, depth),
+                     MutableArrayRef(sums).slice(
+                         col / TensorCores::kCols * kSums, 2 * kSums));
+    }
+  }
+  return sums;
+}
+
+TensorAttention::Values TensorAttention::addProduct(ValueRange sums,
+                                                    ArrayRef<Value> tile,
+                                                    const SharedMatrix &matrix,
+                                                    int64_t size) {
+  Values result(sums);
+  for (int64_t row = 0; row * kSums / TensorCores::kCols < int64_t(tile.size());
+       row += TensorCores::kDepth) {
+    Fragment left =
+        cores.left(tile.slice(row / TensorCores::kCols * kSums, 2 * kSums));
+    for (int64_t col = 0; col < size; col += 2 * TensorCores::kCols) {
+      cores.multiply(left, cores.rightByColumns(matrix, row, col),
+                     MutableArrayRef(result).slice(
+                         col / TensorCores::kCols * kSums, 2 * kSums));
+    }
+  }
+  return result;
+}
+
+Value TensorAttention::rowOf(int64_t row) {
+  Value first = l.mul(cores.warp, l.index(TensorCores::kRows));
+  return l.add(l.add(first, cores.ownRow), l.index(8 * row));
+}
+
+Value TensorAttention::colOf(int64_t number) {
+  return l.add(cores.ownCol,
+               l.index(number / kSums * TensorCores::kCols + number % 2));
+}
+
+Value TensorAttention::isCol(Value first, int64_t number, int64_t count) {
+  return count % kBlock == 0
+             ? Value()
+             : l.compare(arith::CmpIPredicate::slt, l.add(first, colOf(number)),
+                         l.index(count));
+}
+
+void TensorAttention::forScores(
+    Value query, Value key, bool rowsAreKeys, int64_t cols,
+    llvm::function_ref<void(int64_t, int64_t, Chunk &)> emit) {
+  auto enterKey = [&](Value ofBlock) {
+    Value number = l.min(l.add(key, ofBlock), l.index(shape.keys - 1));
+    body.enterRow(l.add(l.mul(head, l.index(shape.keys)), number));
+  };
+  auto emitQuery = [&](int64_t number, int64_t row, Value ofBlock) {
+    Chunk chunk(l.min(l.add(query, ofBlock), l.index(shape.queries - 1)), {});
+    emit(number, row, chunk);
+  };
+  // A key is entered once.
+  int64_t tiles = cols / TensorCores::kCols;
+  for (int64_t row = 0; rowsAreKeys && row < 2; ++row) {
+    enterKey(rowOf(row));
+    for (int64_t i = 0; i < 2 * tiles; ++i) {
+      int64_t number = numberOf(i, row);
+      emitQuery(number, row, colOf(number));
+    }
+  }
+  for (int64_t i = 0; !rowsAreKeys && i < 2 * tiles; ++i) {
+    enterKey(colOf(numberOf(i, 0)));
+    for (int64_t row = 0; row < 2; ++row) {
+      emitQuery(numberOf(i, row), row, rowOf(row));
+    }
+  }
+}
+
+Value TensorAttention::ofQuery(AttentionOperand &operand, Value query) {
+  OperandReader reader(body, operand, /*width=*/1);
+  reader.body.enterRow(head);
+  reader.body.prepare(reader.node);
+  Chunk chunk(l.min(query, l.index(shape.queries - 1)), {});
+  return reader.body.vector(reader.node, chunk);
+}
+
+// Each warp asks for itself, and all find the same.
+Value TensorAttention::anyMasked(llvm::function_ref<Value(Value)> maximum) {
+  auto [warp, lane] = l.divide(threadOfBlock(l), kWarp);
+  Value found;
+  for (int64_t first = 0; first < kBlock; first += kWarp) {
+    Value masked = loops.isMasked(l, maximum(l.add(lane, l.index(first))));
+    found = found ? l.logicalOr(found, masked) : masked;
+  }
+  Value all = body.ballot(found);
+  return l.compare(arith::CmpIPredicate::ne, all, l.zero(all.getType()));
+}
+
+Value TensorAttention::acrossRow(
+    Value own, llvm::function_ref<Value(Value, Value)> combine) {
+  for (int32_t bit : {1, 2}) {
+    own = combine(own, body.shuffleXor(own, bit));
+  }
+  return own;
+}
+
+Value TensorAttention::power(Value x, Value base) {
+  return cores.exp2(l.mul(l.sub(x, base), number(1.4426950408889634)));
+}
+
+void TensorAttention::storeRows(
+    unsigned result, ArrayRef<Value> sums, const OperandRows &rows,
+    int64_t size, llvm::function_ref<Value(int64_t, Value)> adjust) {
+  int64_t together = size % 2 == 0 ? 2 : 1;
+  for (int64_t row = 0; row < 2; ++row) {
+    Value own = rowOf(row);
+    Value line = l.add(rows.first, l.mul(own, l.index(rows.step)));
+    Value isRow = l.compare(arith::CmpIPredicate::slt, own, rows.count);
+    for (int64_t i = 0; i < int64_t(sums.size()) / 2; i += together) {
+      Value col = colOf(numberOf(i, row));
+      Value isCol = l.compare(arith::CmpIPredicate::slt, col, l.index(size));
+      body.when(l.logicalAnd(isRow, isCol), [&] {
+        Values stored;
+        for (int64_t side = i; side < i + together; ++side) {
+          Value value = adjust(row, sums[numberOf(side, row)]);
+          stored.push_back(loops.emitResult(l, result, value));
+        }
+        storeTogether(l, body.resultPointer(result),
+                      l.add(l.mul(line, l.index(size)), col),
+                      joined(l, stored));
+      });
+    }
+  }
+}

@@ -1,0 +1,117 @@
+//===- TensorAttention.h - attention on tensor cores ----------------------===//
+//
+// FlashAttention-2 (Dao, 2307.08691) without its sums of several threads: a
+// block of threads computes kBlock rows, queries or keys, against all columns,
+// keys or queries, in their order; each warp has kRows of the rows. Scores are
+// in registers, where they become an operand of the next product. What is
+// multiplied has 16 bits, sums have 32. The gradient multiplies the scores
+// twice, once for the queries and once for the keys: so nothing is added up
+// that another block of threads computes, and bits are always the same. They
+// are not those of the core ops (AttentionLoops.h): as products by a library
+// they are of a device.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ZEROGRAPH_CODEGEN_CUDA_FORMS_TENSORATTENTION_H
+#define ZEROGRAPH_CODEGEN_CUDA_FORMS_TENSORATTENTION_H
+
+#include "codegen/cuda/forms/TensorCores.h"
+#include "codegen/emit/loops/AttentionLoops.h"
+
+namespace mlir::zg::cuda {
+
+/// Emits a kernel. Derived classes emit the work of a block of threads, all of
+/// which come to each call.
+class TensorAttention {
+public:
+  static constexpr int64_t kThreads = 128;
+
+  /// Returns the type of 16 bits that all is multiplied in, or null: heads are
+  /// too large, or something has another type.
+  static Type elementOf(AttentionLoops &loops);
+
+  TensorAttention(CudaBody &body, AttentionLoops &loops, StringRef name);
+
+protected:
+  using Values = SmallVector<Value>;
+  /// Has the rows of a block as a left operand: in registers, a fragment for
+  /// each kDepth columns, or where the threads share them.
+  struct Rows {
+    SmallVector<Fragment> fragments;
+    SharedMatrix shared;
+  };
+  static constexpr int64_t kBlock = AttentionLoops::kBlock;
+  static constexpr int64_t kSums = TensorCores::kSums;
+
+  /// Returns a number of elements as products take it.
+  static int64_t padded(int64_t size) {
+    return int64_t(llvm::alignTo(size, TensorCores::kDepth));
+  }
+  Value number(double value) { return l.real(loops.element, value); }
+  Values zeros(int64_t cols) {
+    return Values(cols / TensorCores::kCols * kSums, number(0));
+  }
+
+  /// Brings `count` rows of an operand to where the threads share them; what is
+  /// beyond its columns is 0.
+  void bring(AttentionOperand &operand, const OperandRows &rows, int64_t count,
+             const SharedMatrix &matrix);
+  /// Returns kBlock rows of `size` elements, in registers; they come through
+  /// the shared columns, which are free before and after.
+  Rows bringRows(AttentionOperand &operand, const OperandRows &rows,
+                 int64_t size);
+  /// Returns the products of rows and of `cols` rows of a matrix, along `size`.
+  Values multiply(const Rows &rows, const SharedMatrix &matrix, int64_t cols,
+                  int64_t size);
+  /// Adds the product of numbers of a tile, rounded, and as many rows of a
+  /// matrix as the tile has columns.
+  Values addProduct(ValueRange sums, ArrayRef<Value> tile,
+                    const SharedMatrix &matrix, int64_t size);
+  /// Stores tiles as rows of a result.
+  void storeRows(unsigned result, ArrayRef<Value> sums, const OperandRows &rows,
+                 int64_t size,
+                 llvm::function_ref<Value(int64_t row, Value)> adjust);
+
+  /// Calls emit(number, row, chunk) for each number of this thread in a tile of
+  /// `cols` columns. `row` is 0 or 1.
+  void forScores(Value query, Value key, bool rowsAreKeys, int64_t cols,
+                 llvm::function_ref<void(int64_t, int64_t, Chunk &)> emit);
+  /// Returns the number of the thread's row 0 or 1 of a block.
+  Value rowOf(int64_t row);
+  /// Returns the column, of a tile, of one of the thread's numbers.
+  Value colOf(int64_t number);
+  /// Returns whether a column is one of `count`; null: all columns are.
+  Value isCol(Value first, int64_t number, int64_t count);
+  /// Returns max, inverse or delta of a query of a head.
+  Value ofQuery(AttentionOperand &operand, Value query);
+  /// Returns whether some query of a block sees nothing but masked keys, by
+  /// its maxima.
+  Value anyMasked(llvm::function_ref<Value(Value place)> maximum);
+  /// Returns what combine makes of the four threads of a row.
+  Value acrossRow(Value own, llvm::function_ref<Value(Value, Value)> combine);
+  /// Returns e^(x - base).
+  Value power(Value x, Value base);
+
+  CudaBody &body;
+  Lanes &l;
+  AttentionLoops &loops;
+  std::string name;
+  const nn::AttentionShape &shape;
+  TensorCores cores;
+  /// Are where columns lie: two operands of as many as a turn has.
+  SharedMatrix colsA, colsB;
+  /// Counts the columns of a turn.
+  int64_t turn;
+  Value head;
+};
+
+/// Emits the block of threads `item` of a kernel of attention, or of its
+/// gradient.
+void emitTensorAttention(CudaBody &body, AttentionLoops &loops, StringRef name,
+                         Value item);
+void emitTensorAttentionGradient(CudaBody &body, AttentionLoops &loops,
+                                 StringRef name, Value item);
+
+} // namespace mlir::zg::cuda
+
+#endif // ZEROGRAPH_CODEGEN_CUDA_FORMS_TENSORATTENTION_H

@@ -1,0 +1,134 @@
+//===- TensorAttentionForward.cpp - attention, in one pass over keys ------===//
+
+#include "codegen/cuda/forms/TensorAttention.h"
+#include "codegen/cuda/forms/Together.h"
+#include "codegen/emit/Math.h"
+
+using namespace mlir;
+using namespace mlir::zg;
+using namespace mlir::zg::cuda;
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// Computes a block of queries. Its state is, for the thread's two rows, the
+/// maximum so far and the thread's part of the sum; then what values weigh.
+class Forward final : public TensorAttention {
+public:
+  using TensorAttention::TensorAttention;
+
+  void emit(Value item) {
+    std::tie(head, query) = loops.placeOf(l, item, loops.queryBlocks());
+    queries = bringRows(loops.q, loops.queriesFrom(l, head, query), shape.size);
+    auto [lo, hi] = loops.keyBlocksOf(l, query);
+    Values state = overBlocks(lo, hi);
+    if (loops.mayMaskAll()) {
+      state = body.either(
+          someMasked(state),
+          [&] { return overBlocks(l.index(0), l.index(loops.keyBlocks())); },
+          state);
+    }
+    finish(state);
+  }
+
+private:
+  Values overBlocks(Value lo, Value hi) {
+    Values state = {number(-kInfinity), number(-kInfinity), number(0),
+                    number(0)};
+    llvm::append_range(state, zeros(padded(shape.valueSize)));
+    return body.loop(lo, hi, 1, state, [&](Value block, ValueRange carried) {
+      return addBlock(l.mul(block, l.index(kBlock)), carried);
+    });
+  }
+  /// Returns the state after a block of keys.
+  Values addBlock(Value key, ValueRange state) {
+    OperandRows rows = loops.keysFrom(l, head, key);
+    body.syncBlock();
+    bring(loops.k, rows, kBlock, colsA);
+    bring(loops.v, rows, kBlock, colsB);
+    body.syncBlock();
+    Values x = multiply(queries, colsA, kBlock, padded(shape.size));
+    Values most = {state[0], state[1]};
+    forScores(query, key, /*rowsAreKeys=*/false, kBlock,
+              [&](int64_t i, int64_t row, Chunk &chunk) {
+                x[i] = loops.emitScores(body, chunk, x[i]);
+                if (Value inside = isCol(key, i, shape.keys)) {
+                  x[i] = l.select(inside, x[i], number(-kInfinity));
+                }
+                most[row] = l.max(most[row], x[i]);
+              });
+    Values base, next, scales;
+    for (int64_t row = 0; row < 2; ++row) {
+      Value all =
+          acrossRow(most[row], [&](Value a, Value b) { return l.max(a, b); });
+      next.push_back(all);
+      base.push_back(AttentionLoops::zeroIfEqual(l, all, -kInfinity, all));
+      scales.push_back(power(state[row], base[row]));
+    }
+    Values sums = {l.mul(state[2], scales[0]), l.mul(state[3], scales[1])};
+    forScores(query, key, /*rowsAreKeys=*/false, kBlock,
+              [&](int64_t i, int64_t row, Chunk &chunk) {
+                Value weight = power(x[i], base[row]);
+                sums[row] = l.add(sums[row], weight);
+                x[i] = loops.emitWeighed(body, chunk, weight);
+              });
+    llvm::append_range(next, sums);
+    Values out;
+    for (auto [i, sum] : llvm::enumerate(state.drop_front(4))) {
+      out.push_back(l.mul(sum, scales[i % kSums / 2]));
+    }
+    llvm::append_range(next,
+                       addProduct(out, x, colsB, padded(shape.valueSize)));
+    return next;
+  }
+  /// Returns whether data mask all keys of some query of the block.
+  Value someMasked(ValueRange state) {
+    Value maxima = body.declareShared(name + "_maxima", loops.element, kBlock);
+    Value isFirst =
+        l.compare(arith::CmpIPredicate::eq, cores.ownCol, l.index(0));
+    for (int64_t row = 0; row < 2; ++row) {
+      body.store(maxima, rowOf(row), state[row], isFirst);
+    }
+    body.syncBlock();
+    return anyMasked([&](Value place) {
+      return loadTogether(l, maxima, place, loops.element, 1);
+    });
+  }
+  void finish(ValueRange state) {
+    Values inverses;
+    for (int64_t row = 0; row < 2; ++row) {
+      Value total = acrossRow(state[2 + row],
+                              [&](Value a, Value b) { return l.add(a, b); });
+      Value most = state[row];
+      Value inverse = emit::emitFloatUnary(l, nn::UnaryKind::reciprocal, total);
+      if (loops.forward.getZeroMasked()) {
+        most = AttentionLoops::zeroIfEqual(l, most, -kInfinity, most);
+        inverse = AttentionLoops::zeroIfEqual(l, total, 0, inverse);
+      }
+      inverses.push_back(inverse);
+      Value own = l.add(query, rowOf(row));
+      Value place = l.add(l.mul(head, l.index(shape.queries)), own);
+      // One of the four threads of a row.
+      Value stores = l.logicalAnd(
+          l.compare(arith::CmpIPredicate::slt, own, l.index(shape.queries)),
+          l.compare(arith::CmpIPredicate::eq, cores.ownCol, l.index(0)));
+      body.store(body.resultPointer(1), place, most, stores);
+      body.store(body.resultPointer(2), place, inverse, stores);
+    }
+    storeRows(0, Values(state.drop_front(4)), loops.queriesFrom(l, head, query),
+              shape.valueSize, [&](int64_t row, Value value) {
+                return l.mul(value, inverses[row]);
+              });
+  }
+
+  Value query;
+  Rows queries;
+};
+
+} // namespace
+
+void cuda::emitTensorAttention(CudaBody &body, AttentionLoops &loops,
+                               StringRef name, Value item) {
+  Forward(body, loops, name).emit(item);
+}

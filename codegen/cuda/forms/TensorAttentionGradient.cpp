@@ -1,0 +1,234 @@
+//===- TensorAttentionGradient.cpp - the gradient on tensor cores ---------===//
+
+#include "codegen/cuda/forms/TensorAttention.h"
+#include "codegen/cuda/forms/Together.h"
+
+using namespace mlir;
+using namespace mlir::zg;
+using namespace mlir::zg::cuda;
+
+namespace {
+
+/// Computes the gradient of a block of queries by all keys, or that of a block
+/// of keys and values by all queries.
+class Backward final : public TensorAttention {
+public:
+  Backward(CudaBody &body, AttentionLoops &loops, StringRef name)
+      : TensorAttention(body, loops, name) {
+    if (turn < kBlock) {
+      rowsA = {body.declareShared((name + "_rows").str(), l.b.getI16Type(),
+                                  kBlock * colsA.pitch),
+               colsA.pitch};
+    }
+    ofCols =
+        body.declareShared((name + "_softmax").str(), loops.element, 3 * turn);
+  }
+
+  void emit(Value item) {
+    loops.forItem(
+        body, item,
+        [&](Value number, Value query) {
+          head = number;
+          emitQueries(query);
+        },
+        [&](Value keyHead, Value key) {
+          emitKeys(l.mul(keyHead, l.index(shape.group())), key);
+        });
+  }
+
+private:
+  /// Holds what the softmax of some queries was.
+  struct Softmax {
+    Value max, inverse, delta;
+  };
+  Softmax softmaxOf(Value query) {
+    return {ofQuery(loops.max, query), ofQuery(loops.inverse, query),
+            ofQuery(loops.delta, query)};
+  }
+  /// Brings those of a turn's queries to where the threads share them.
+  void bringSoftmax(Value query) {
+    Value thread = threadOfBlock(l);
+    Value isCol = l.compare(arith::CmpIPredicate::slt, thread, l.index(turn));
+    body.when(isCol, [&] {
+      Softmax own = softmaxOf(l.add(query, thread));
+      Value numbers[] = {own.max, own.inverse, own.delta};
+      for (auto [i, value] : llvm::enumerate(numbers)) {
+        storeTogether(l, ofCols, l.add(thread, l.index(int64_t(i) * turn)),
+                      value);
+      }
+    });
+  }
+  /// Returns those of this thread's columns.
+  SmallVector<Softmax> softmaxOfCols() {
+    SmallVector<Softmax> result;
+    for (int64_t i = 0; i < turn / TensorCores::kCols; ++i) {
+      auto load = [&](int64_t which) {
+        Value place = l.add(colOf(i * kSums), l.index(which * turn));
+        return elementsOf(l, loadTogether(l, ofCols, place, loops.element, 2));
+      };
+      Values max = load(0), inverse = load(1), delta = load(2);
+      for (int64_t side = 0; side < 2; ++side) {
+        result.push_back({max[side], inverse[side], delta[side]});
+      }
+    }
+    return result;
+  }
+  /// Returns rows in registers, or where there are too few where threads share
+  /// them.
+  Rows bringFirstRows(AttentionOperand &operand, const OperandRows &rows,
+                      int64_t size) {
+    if (!rowsA.pointer) {
+      return bringRows(operand, rows, size);
+    }
+    bring(operand, rows, kBlock, rowsA);
+    return {{}, rowsA};
+  }
+
+  void emitQueries(Value query) {
+    OperandRows rows = loops.queriesFrom(l, head, query);
+    Rows q = bringFirstRows(loops.q, rows, shape.size);
+    Rows dout = bringRows(loops.dout, rows, shape.valueSize);
+    Softmax own[] = {softmaxOf(l.add(query, rowOf(0))),
+                     softmaxOf(l.add(query, rowOf(1)))};
+    auto [lo, hi] = loops.keyBlocksOf(l, query);
+    if (loops.mayMaskAll()) {
+      Value all = anyMasked(
+          [&](Value place) { return ofQuery(loops.max, l.add(query, place)); });
+      lo = l.select(all, l.index(0), lo);
+      hi = l.select(all, l.index(loops.keyBlocks()), hi);
+    }
+    Values dq = forTurns(
+        lo, hi, zeros(padded(shape.size)), [&](Value key, ValueRange carried) {
+          OperandRows cols = loops.keysFrom(l, head, key);
+          body.syncBlock();
+          bring(loops.k, cols, turn, colsA);
+          bring(loops.v, cols, turn, colsB);
+          body.syncBlock();
+          auto [weights, gradients] =
+              computeGradients(q, dout, query, key, /*rowsAreKeys=*/false,
+                               [&](int64_t, int64_t row) { return own[row]; });
+          return addProduct(carried, gradients, colsA, padded(shape.size));
+        });
+    storeRows(0, dq, rows, shape.size, same);
+  }
+  /// Computes a block of keys, whose heads of queries begin with `first`.
+  void emitKeys(Value first, Value key) {
+    head = first;
+    OperandRows rows = loops.keysFrom(l, head, key);
+    Rows k = bringFirstRows(loops.k, rows, shape.size);
+    Rows v = bringRows(loops.v, rows, shape.valueSize);
+    Values sums = zeros(padded(shape.size));
+    size_t ofKeys = sums.size();
+    llvm::append_range(sums, zeros(padded(shape.valueSize)));
+    sums = body.loop(l.index(0), l.index(shape.group()), 1, sums,
+                     [&](Value member, ValueRange carried) {
+                       head = l.add(first, member);
+                       return addHead(k, v, key, ofKeys, carried);
+                     });
+    storeRows(1, ArrayRef(sums).take_front(ofKeys), rows, shape.size, same);
+    storeRows(2, ArrayRef(sums).drop_front(ofKeys), rows, shape.valueSize,
+              same);
+  }
+  /// Adds what the queries of a head contribute to the gradients of keys, the
+  /// first `ofKeys` sums, and of values.
+  Values addHead(const Rows &k, const Rows &v, Value key, size_t ofKeys,
+                 ValueRange sums) {
+    auto add = [&](Value query, ValueRange carried) {
+      return addQueries(k, v, query, key, ofKeys, carried);
+    };
+    auto [lo, hi] = loops.queryBlocksOf(l, key);
+    if (!loops.mayMaskAll()) {
+      return forTurns(lo, hi, sums, add);
+    }
+    // Queries that the window leaves, and those that see nothing but masked
+    // keys.
+    Value all = l.index(loops.queryBlocks());
+    return body.loop(
+        l.index(0), all, 1, sums,
+        [&, lo = lo, hi = hi](Value block, ValueRange carried) {
+          Value inside =
+              l.logicalAnd(l.compare(arith::CmpIPredicate::sge, block, lo),
+                           l.compare(arith::CmpIPredicate::slt, block, hi));
+          Value query = l.mul(block, l.index(kBlock));
+          Value masked = anyMasked([&](Value place) {
+            return ofQuery(loops.max, l.add(query, place));
+          });
+          return body.either(
+              l.logicalOr(inside, masked),
+              [&] {
+                return forTurns(block, l.add(block, l.index(1)), carried, add);
+              },
+              carried);
+        });
+  }
+  Values addQueries(const Rows &k, const Rows &v, Value query, Value key,
+                    size_t ofKeys, ValueRange sums) {
+    OperandRows cols = loops.queriesFrom(l, head, query);
+    body.syncBlock();
+    bring(loops.q, cols, turn, colsA);
+    bring(loops.dout, cols, turn, colsB);
+    bringSoftmax(query);
+    body.syncBlock();
+    SmallVector<Softmax> own = softmaxOfCols();
+    auto [weights, gradients] = computeGradients(
+        k, v, query, key, /*rowsAreKeys=*/true, [&](int64_t number, int64_t) {
+          return own[number / kSums * 2 + number % 2];
+        });
+    Values next = addProduct(sums.take_front(ofKeys), gradients, colsA,
+                             padded(shape.size));
+    llvm::append_range(next, addProduct(sums.drop_front(ofKeys), weights, colsB,
+                                        padded(shape.valueSize)));
+    return next;
+  }
+  /// Returns the sums after add(first column, sums) for the columns of blocks
+  /// [lo, hi), as many at a time as a turn has.
+  Values forTurns(Value lo, Value hi, ValueRange sums,
+                  llvm::function_ref<Values(Value, ValueRange)> add) {
+    Value turns = l.index(kBlock / turn);
+    return body.loop(l.mul(lo, turns), l.mul(hi, turns), 1, sums,
+                     [&](Value number, ValueRange carried) {
+                       return add(l.mul(number, l.index(turn)), carried);
+                     });
+  }
+  static Value same(int64_t, Value value) { return value; }
+
+  /// Returns the probabilities of a tile, and the gradients of its scores: of
+  /// rows, two operands, and the shared columns.
+  std::pair<Values, Values>
+  computeGradients(const Rows &first, const Rows &second, Value query,
+                   Value key, bool rowsAreKeys,
+                   llvm::function_ref<Softmax(int64_t, int64_t)> softmaxOf) {
+    Values weights = multiply(first, colsA, turn, padded(shape.size));
+    Values gradients = multiply(second, colsB, turn, padded(shape.valueSize));
+    Value firstCol = rowsAreKeys ? query : key;
+    int64_t count = rowsAreKeys ? shape.queries : shape.keys;
+    forScores(query, key, rowsAreKeys, turn,
+              [&](int64_t i, int64_t row, Chunk &chunk) {
+                Softmax softmax = softmaxOf(i, row);
+                Value x = loops.emitScores(body, chunk, weights[i]);
+                Value weight = l.mul(power(x, softmax.max), softmax.inverse);
+                if (Value inside = isCol(firstCol, i, count)) {
+                  weight = l.select(inside, weight, number(0));
+                }
+                Value above =
+                    l.sub(loops.emitWeighed(body, chunk, gradients[i]),
+                          softmax.delta);
+                weights[i] = loops.emitWeighed(body, chunk, weight);
+                gradients[i] =
+                    loops.emitGradient(body, chunk, l.mul(weight, above));
+              });
+    return {weights, gradients};
+  }
+
+  /// Is where the first operand's rows lie if registers have no room for them.
+  SharedMatrix rowsA;
+  /// Holds the maxima of a turn's queries, then inverses, then deltas.
+  Value ofCols;
+};
+
+} // namespace
+
+void cuda::emitTensorAttentionGradient(CudaBody &body, AttentionLoops &loops,
+                                       StringRef name, Value item) {
+  Backward(body, loops, name).emit(item);
+}
