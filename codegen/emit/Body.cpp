@@ -22,6 +22,10 @@ Value Body::address(Value pointer, Value offset, Type element) {
                                      pointer, ArrayRef<LLVM::GEPArg>{offset});
 }
 
+Value Body::address(Node *leaf, const Chunk &chunk) {
+  return address(rowPlaces.lookup(leaf).pointer, chunk.col, leaf->element);
+}
+
 Value Body::isResult(unsigned number) {
   auto integer = [&](Value pointer) -> Value {
     return lanes.b.create<LLVM::PtrToIntOp>(lanes.b.getI64Type(), pointer);
@@ -54,12 +58,15 @@ Value Body::load(Value pointer, Value offset, Type element, bool asVector,
     } else if (isBool) {
       passThrough = b.create<arith::ExtUIOp>(type, passThrough);
     }
+    auto where = [&] {
+      return either(
+          mask, type, [&] { return SmallVector<Value>{plain()}; },
+          [&] { return SmallVector<Value>{passThrough}; })[0];
+    };
     loaded = lanes.isVector(mask)
                  ? b.create<LLVM::MaskedLoadOp>(type, place, mask,
                                                 ValueRange{passThrough}, bytes)
-                 : either(
-                       mask, [&] { return SmallVector<Value>{plain()}; },
-                       passThrough)[0];
+                 : where();
   } else {
     loaded = plain();
   }
@@ -124,17 +131,17 @@ void Body::when(Value condition, llvm::function_ref<void()> emit) {
   emit();
 }
 
-SmallVector<Value> Body::either(Value condition,
-                                llvm::function_ref<SmallVector<Value>()> then,
-                                ValueRange otherwise) {
+SmallVector<Value>
+Body::either(Value condition, TypeRange types,
+             llvm::function_ref<SmallVector<Value>()> then,
+             llvm::function_ref<SmallVector<Value>()> otherwise) {
   ImplicitLocOpBuilder &b = lanes.b;
-  auto branch = b.create<scf::IfOp>(otherwise.getTypes(), condition,
-                                    /*withElseRegion=*/true);
+  auto branch = b.create<scf::IfOp>(types, condition, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
   b.create<scf::YieldOp>(then());
   b.setInsertionPointToStart(branch.elseBlock());
-  b.create<scf::YieldOp>(otherwise);
+  b.create<scf::YieldOp>(otherwise());
   return SmallVector<Value>(branch.getResults());
 }
 

@@ -84,6 +84,9 @@ public:
   /// Returns the address of the element that is `offset` elements after a
   /// pointer.
   Value address(Value pointer, Value offset, Type element);
+  /// Returns the address of the first of a chunk's columns of a leaf that has
+  /// them side by side, without bounds; called after `prepare`.
+  Value address(Node *leaf, const Chunk &chunk);
   /// Stores a vector, or one scalar, `offset` elements into a buffer; of a
   /// masked one only the lanes that are set. A mask of one lane is for all of
   /// them. The place is at a multiple of `together` elements.
@@ -97,10 +100,11 @@ public:
 
   /// Emits what only runs where a condition holds.
   void when(Value condition, llvm::function_ref<void()> emit);
-  /// Returns what `then` emits where a condition holds, else `otherwise`.
-  SmallVector<Value> either(Value condition,
+  /// Returns what `then` emits where a condition holds, else what `otherwise`
+  /// does, of the same types.
+  SmallVector<Value> either(Value condition, TypeRange types,
                             llvm::function_ref<SmallVector<Value>()> then,
-                            ValueRange otherwise);
+                            llvm::function_ref<SmallVector<Value>()> otherwise);
   /// `for (i = lo; i < hi; i += step) carried = body(i, carried)`.
   SmallVector<Value>
   loop(Value lo, Value hi, int64_t step, ValueRange carried,

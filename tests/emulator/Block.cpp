@@ -80,6 +80,7 @@ absl::Status Block::run(uint32_t number, uint32_t threads,
   for (uint32_t thread = 0; thread < threads; ++thread) {
     warps[thread / kWarp].alive |= 1u << thread % kWarp;
   }
+  copies.assign(threads, {});
   alive = threads;
   atBarrier = barriers = 0;
   runningBlock = this;
@@ -148,6 +149,23 @@ const Block::Words *Block::meet(const char *instruction, uint32_t mask,
     fibers.yield();
   }
   return values;
+}
+
+void Block::copyLater(char *to, const char *from, uint32_t bytes) {
+  Copy copy{to, {}};
+  if (bytes > 0) {
+    touch(reinterpret_cast<uintptr_t>(from), bytes, /*write=*/false);
+  }
+  std::memcpy(copy.value.data(), from, bytes);
+  copies[running].push_back(copy);
+}
+
+void Block::finishCopies() {
+  for (const Copy &copy : copies[running]) {
+    touch(reinterpret_cast<uintptr_t>(copy.to), 16, /*write=*/true);
+    std::memcpy(copy.to, copy.value.data(), 16);
+  }
+  copies[running].clear();
 }
 
 uint32_t Block::shuffleXor(uint32_t mask, uint32_t value, uint32_t bit) {

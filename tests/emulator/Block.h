@@ -47,6 +47,11 @@ public:
   void syncWarp(uint32_t mask);
   void syncBlock();
 
+  /// Copies 16 bytes, of which the last are zeros from `bytes` on, when this
+  /// thread waits for its copies.
+  void copyLater(char *to, const char *from, uint32_t bytes);
+  void finishCopies();
+
   /// What a thread gives to an instruction that its warp executes together.
   using Words = std::array<uint32_t, 6>;
   /// Returns what each thread of the warp gave, once all have come.
@@ -87,6 +92,12 @@ private:
   std::vector<std::vector<Unit>> arrays;
   Fibers fibers;
   std::vector<Warp> warps;
+  struct Copy {
+    char *to;
+    std::array<char, 16> value;
+  };
+  /// Are those of each thread that it has not waited for.
+  std::vector<std::vector<Copy>> copies;
   const std::function<void()> *kernel = nullptr;
   uint32_t block = 0, running = 0;
   uint32_t alive = 0, atBarrier = 0;

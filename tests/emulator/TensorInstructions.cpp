@@ -94,6 +94,14 @@ void loadMatrices(uint32_t *words, const char *row) {
   }
 }
 
+void copy(char *to, const char *from) {
+  Block::current().copyLater(to, from, 16);
+}
+void copyPart(char *to, const char *from, int32_t bytes) {
+  Block::current().copyLater(to, from, uint32_t(bytes));
+}
+void finishCopies() { Block::current().finishCopies(); }
+
 template <uint32_t (*round)(float)>
 uint32_t roundPair(float high, float low) {
   return round(high) << 16 | round(low);
@@ -124,6 +132,9 @@ const std::vector<Instruction> &zerograph::emulator::tensorInstructions() {
        pointerTo(loadMatrices<false>)},
       {"emulator.ldmatrix.sync.aligned.m8n8.x4.trans.b16.p3",
        pointerTo(loadMatrices<true>)},
+      {"emulator.cp.async.cg.shared.global.16", pointerTo(copy)},
+      {"emulator.cp.async.cg.shared.global.16.s", pointerTo(copyPart)},
+      {"emulator.cp.async.wait.all", pointerTo(finishCopies)},
       {"emulator.ff2bf16x2.rn", pointerTo(roundPair<toBrain>)},
       {"emulator.ff2f16x2.rn", pointerTo(roundPair<toHalf>)},
       {"emulator.ex2.approx.ftz.f", pointerTo(power)},

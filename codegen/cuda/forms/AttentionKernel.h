@@ -71,7 +71,9 @@ protected:
       Value first = l.mul(number, l.index(kTile));
       Value seen = sees(first);
       return seen ? body.either(
-                        seen, [&] { return emit(first, carried); }, carried)
+                        seen, carried.getTypes(),
+                        [&] { return emit(first, carried); },
+                        [&] { return SmallVector<Value>(carried); })
                   : emit(first, carried);
     });
   }

@@ -58,15 +58,59 @@ TensorAttention::TensorAttention(CudaBody &body, AttentionLoops &loops,
     : body(body), l(body.lanes), loops(loops), name(name), shape(loops.shape),
       cores(body, elementOf(loops)) {
   int64_t size = padded(std::max(shape.size, shape.valueSize));
-  turn = loops.isGradient() && size > kBlock ? kBlock / 2 : kBlock;
+  bool isLarge = size > kBlock;
+  turn = isLarge ? kBlock / 2 : kBlock;
+  // A gradient of large heads needs the room for rows.
+  slots = isLarge && loops.isGradient() ? 1 : 2;
   // Rows that are an odd number of pieces apart: eight of them have pieces in
   // different banks.
   int64_t pitch = size + kPiece;
-  Value columns = body.declareShared((name + "_columns").str(),
-                                     l.b.getI16Type(), 2 * turn * pitch);
-  colsA = {columns, pitch};
-  colsB = {body.address(columns, l.index(turn * pitch), l.b.getI16Type()),
-           pitch};
+  columns = {body.declareShared((name + "_columns").str(), l.b.getI16Type(),
+                                slots * 2 * turn * pitch),
+             pitch};
+}
+
+TensorAttention::Turn TensorAttention::turnOf(Value number) {
+  Turn result;
+  result.first = l.mul(number, l.index(turn));
+  result.slot = l.divide(number, slots).second;
+  Value begin = l.mul(result.slot, l.index(2 * turn * columns.pitch));
+  auto matrix = [&](int64_t operand) -> SharedMatrix {
+    Value place = l.add(begin, l.index(operand * turn * columns.pitch));
+    return {body.address(columns.pointer, place, l.b.getI16Type()),
+            columns.pitch};
+  };
+  result.a = matrix(0);
+  result.b = matrix(1);
+  return result;
+}
+
+TensorAttention::Values TensorAttention::forTurns(
+    Value lo, Value hi, ValueRange sums,
+    llvm::function_ref<void(const Turn &)> bring,
+    llvm::function_ref<Values(const Turn &, ValueRange)> add) {
+  lo = l.mul(lo, l.index(kBlock / turn));
+  hi = l.mul(hi, l.index(kBlock / turn));
+  auto bringBelow = [&](Value number) {
+    body.when(l.compare(arith::CmpIPredicate::slt, number, hi),
+              [&] { bring(turnOf(number)); });
+  };
+  if (slots == 1) {
+    return body.loop(lo, hi, 1, sums, [&](Value number, ValueRange carried) {
+      body.syncBlock();
+      Turn own = turnOf(number);
+      bring(own);
+      arrive();
+      return add(own, carried);
+    });
+  }
+  body.syncBlock();
+  bringBelow(lo);
+  return body.loop(lo, hi, 1, sums, [&](Value number, ValueRange carried) {
+    arrive();
+    bringBelow(l.add(number, l.index(1)));
+    return add(turnOf(number), carried);
+  });
 }
 
 void TensorAttention::bring(AttentionOperand &operand, const OperandRows &rows,
@@ -77,12 +121,23 @@ void TensorAttention::bring(AttentionOperand &operand, const OperandRows &rows,
   Node *node = storedNode(operand);
   int64_t cols = from.graph.getDomain().cols;
   int64_t pieces = padded(cols) / kPiece;
+  bool copies = width == kPiece && node->kind == Node::Kind::Load &&
+                node->level == Level::Column && node->access.isContiguous();
   auto bringPiece = [&](Value number) {
     auto [row, piece] = l.divide(number, pieces);
     Value own = l.min(row, l.sub(rows.count, l.index(1)));
     from.enterRow(l.add(rows.first, l.mul(own, l.index(rows.step))));
     from.prepare(node);
     Value col = l.mul(piece, l.index(kPiece));
+    Value place = l.add(l.mul(row, l.index(matrix.pitch)), col);
+    if (copies) {
+      Chunk chunk(l.min(col, l.index(cols - kPiece)), {});
+      Value inside = l.compare(arith::CmpIPredicate::slt, col, l.index(cols));
+      cores.copy(body.address(matrix.pointer, place, l.b.getI16Type()),
+                 from.address(node, chunk),
+                 padded(cols) == cols ? Value() : inside);
+      return;
+    }
     Values values;
     for (int64_t i = 0; i < kPiece; i += width) {
       Value begin = l.add(col, l.index(i));
@@ -95,9 +150,7 @@ void TensorAttention::bring(AttentionOperand &operand, const OperandRows &rows,
       }
       llvm::append_range(values, elementsOf(l, read));
     }
-    storeTogether(l, matrix.pointer,
-                  l.add(l.mul(row, l.index(matrix.pitch)), col),
-                  joined(l, values));
+    storeTogether(l, matrix.pointer, place, joined(l, values));
   };
   int64_t all = count * pieces;
   for (int64_t first = 0; first < all; first += kThreads) {
@@ -111,16 +164,21 @@ void TensorAttention::bring(AttentionOperand &operand, const OperandRows &rows,
   }
 }
 
+void TensorAttention::arrive() {
+  cores.finishCopies();
+  body.syncBlock();
+}
+
 TensorAttention::Rows TensorAttention::bringRows(AttentionOperand &operand,
                                                  const OperandRows &rows,
                                                  int64_t size) {
   body.syncBlock();
-  bring(operand, rows, kBlock, colsA);
-  body.syncBlock();
+  bring(operand, rows, kBlock, columns);
+  arrive();
   Rows result;
   Value first = l.mul(cores.warp, l.index(TensorCores::kRows));
   for (int64_t col = 0; col < size; col += TensorCores::kDepth) {
-    result.fragments.push_back(cores.left(colsA, first, col));
+    result.fragments.push_back(cores.left(columns, first, col));
   }
   body.syncBlock();
   return result;
@@ -180,7 +238,7 @@ Value TensorAttention::isCol(Value first, int64_t number, int64_t count) {
 }
 
 void TensorAttention::forScores(
-    Value query, Value key, bool rowsAreKeys, int64_t cols,
+    Value query, Value key, bool rowsAreKeys,
     llvm::function_ref<void(int64_t, int64_t, Chunk &)> emit) {
   auto enterKey = [&](Value ofBlock) {
     Value number = l.min(l.add(key, ofBlock), l.index(shape.keys - 1));
@@ -191,7 +249,7 @@ void TensorAttention::forScores(
     emit(number, row, chunk);
   };
   // A key is entered once.
-  int64_t tiles = cols / TensorCores::kCols;
+  int64_t tiles = turn / TensorCores::kCols;
   for (int64_t row = 0; rowsAreKeys && row < 2; ++row) {
     enterKey(rowOf(row));
     for (int64_t i = 0; i < 2 * tiles; ++i) {
@@ -205,6 +263,21 @@ void TensorAttention::forScores(
       emitQuery(numberOf(i, row), row, rowOf(row));
     }
   }
+}
+
+TensorAttention::Values TensorAttention::ofTile(
+    Value query, Value key, bool rowsAreKeys, TypeRange types,
+    llvm::function_ref<Values(llvm::function_ref<void(Chunk &)>)> emit) {
+  Value whole = loops.leavesAll(l, query, key, rowsAreKeys ? turn : kBlock,
+                                rowsAreKeys ? kBlock : turn);
+  auto general = [&] { return emit([](Chunk &) {}); };
+  if (!whole) {
+    return general();
+  }
+  return body.either(
+      whole, types,
+      [&] { return emit([&](Chunk &chunk) { loops.assumeLeft(l, chunk); }); },
+      general);
 }
 
 Value TensorAttention::ofQuery(AttentionOperand &operand, Value query) {

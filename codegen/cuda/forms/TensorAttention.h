@@ -52,10 +52,24 @@ protected:
     return Values(cols / TensorCores::kCols * kSums, number(0));
   }
 
+  /// Has the columns of a turn: `first` is the number of the first, and a and b
+  /// are two operands of them. `slot` is where this turn's have their place.
+  struct Turn {
+    Value first, slot;
+    SharedMatrix a, b;
+  };
+  /// Returns the sums after add(turn, sums) for the columns of blocks [lo, hi),
+  /// in order. bring(turn) brings its columns; where there is room for two
+  /// turns', those of the next one come while one is added.
+  Values forTurns(Value lo, Value hi, ValueRange sums,
+                  llvm::function_ref<void(const Turn &)> bring,
+                  llvm::function_ref<Values(const Turn &, ValueRange)> add);
   /// Brings `count` rows of an operand to where the threads share them; what is
-  /// beyond its columns is 0.
+  /// beyond its columns is 0. They are there after `arrive`.
   void bring(AttentionOperand &operand, const OperandRows &rows, int64_t count,
              const SharedMatrix &matrix);
+  /// Waits for all that the threads bring.
+  void arrive();
   /// Returns kBlock rows of `size` elements, in registers; they come through
   /// the shared columns, which are free before and after.
   Rows bringRows(AttentionOperand &operand, const OperandRows &rows,
@@ -72,10 +86,20 @@ protected:
                  int64_t size,
                  llvm::function_ref<Value(int64_t row, Value)> adjust);
 
-  /// Calls emit(number, row, chunk) for each number of this thread in a tile of
-  /// `cols` columns. `row` is 0 or 1.
-  void forScores(Value query, Value key, bool rowsAreKeys, int64_t cols,
+  /// Calls emit(number, row, chunk) for each number of this thread in the tile
+  /// of a turn. `row` is 0 or 1.
+  void forScores(Value query, Value key, bool rowsAreKeys,
                  llvm::function_ref<void(int64_t, int64_t, Chunk &)> emit);
+  /// Returns what emit(assume) emits of such a tile. Of tiles that the window
+  /// leaves whole, assume(chunk) gives a chunk what is known of them.
+  Values
+  ofTile(Value query, Value key, bool rowsAreKeys, TypeRange types,
+         llvm::function_ref<Values(llvm::function_ref<void(Chunk &)>)> emit);
+  /// Returns the place of a block of queries, counted from the last: what sees
+  /// more keys begins earlier.
+  Value lastFirst(Value query) {
+    return l.sub(l.index((loops.queryBlocks() - 1) * kBlock), query);
+  }
   /// Returns the number of the thread's row 0 or 1 of a block.
   Value rowOf(int64_t row);
   /// Returns the column, of a tile, of one of the thread's numbers.
@@ -92,16 +116,21 @@ protected:
   /// Returns e^(x - base).
   Value power(Value x, Value base);
 
+private:
+  Turn turnOf(Value number);
+
+protected:
   CudaBody &body;
   Lanes &l;
   AttentionLoops &loops;
   std::string name;
   const nn::AttentionShape &shape;
   TensorCores cores;
-  /// Are where columns lie: two operands of as many as a turn has.
-  SharedMatrix colsA, colsB;
-  /// Counts the columns of a turn.
-  int64_t turn;
+  /// Counts the columns of a turn, and the turns that have a place.
+  int64_t turn, slots;
+  /// Is where the columns lie: in each slot, two operands of as many as a turn
+  /// has.
+  SharedMatrix columns;
   Value head;
 };
 

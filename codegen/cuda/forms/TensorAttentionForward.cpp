@@ -20,14 +20,15 @@ public:
 
   void emit(Value item) {
     std::tie(head, query) = loops.placeOf(l, item, loops.queryBlocks());
+    query = lastFirst(query);
     queries = bringRows(loops.q, loops.queriesFrom(l, head, query), shape.size);
     auto [lo, hi] = loops.keyBlocksOf(l, query);
     Values state = overBlocks(lo, hi);
     if (loops.mayMaskAll()) {
       state = body.either(
-          someMasked(state),
+          someMasked(state), ValueRange(state).getTypes(),
           [&] { return overBlocks(l.index(0), l.index(loops.keyBlocks())); },
-          state);
+          [&] { return state; });
     }
     finish(state);
   }
@@ -37,27 +38,42 @@ private:
     Values state = {number(-kInfinity), number(-kInfinity), number(0),
                     number(0)};
     llvm::append_range(state, zeros(padded(shape.valueSize)));
-    return body.loop(lo, hi, 1, state, [&](Value block, ValueRange carried) {
-      return addBlock(l.mul(block, l.index(kBlock)), carried);
-    });
+    return forTurns(
+        lo, hi, state,
+        [&](const Turn &keys) {
+          OperandRows rows = loops.keysFrom(l, head, keys.first);
+          bring(loops.k, rows, turn, keys.a);
+          bring(loops.v, rows, turn, keys.b);
+        },
+        [&](const Turn &keys, ValueRange carried) {
+          return addKeys(keys, carried);
+        });
   }
-  /// Returns the state after a block of keys.
-  Values addBlock(Value key, ValueRange state) {
-    OperandRows rows = loops.keysFrom(l, head, key);
-    body.syncBlock();
-    bring(loops.k, rows, kBlock, colsA);
-    bring(loops.v, rows, kBlock, colsB);
-    body.syncBlock();
-    Values x = multiply(queries, colsA, kBlock, padded(shape.size));
+  Values emitScores(Value key, Values scores) {
+    return ofTile(query, key, /*rowsAreKeys=*/false,
+                  ValueRange(scores).getTypes(), [&](auto assume) {
+                    Values x = scores;
+                    forScores(query, key, /*rowsAreKeys=*/false,
+                              [&](int64_t i, int64_t, Chunk &chunk) {
+                                assume(chunk);
+                                x[i] = loops.emitScores(body, chunk, x[i]);
+                              });
+                    return x;
+                  });
+  }
+  /// Returns the state after a turn of keys.
+  Values addKeys(const Turn &keys, ValueRange state) {
+    Value key = keys.first;
+    Values x =
+        emitScores(key, multiply(queries, keys.a, turn, padded(shape.size)));
     Values most = {state[0], state[1]};
-    forScores(query, key, /*rowsAreKeys=*/false, kBlock,
-              [&](int64_t i, int64_t row, Chunk &chunk) {
-                x[i] = loops.emitScores(body, chunk, x[i]);
-                if (Value inside = isCol(key, i, shape.keys)) {
-                  x[i] = l.select(inside, x[i], number(-kInfinity));
-                }
-                most[row] = l.max(most[row], x[i]);
-              });
+    for (int64_t i = 0; i < int64_t(x.size()); ++i) {
+      if (Value inside = isCol(key, i, shape.keys)) {
+        x[i] = l.select(inside, x[i], number(-kInfinity));
+      }
+      Value &ofRow = most[i % kSums / 2];
+      ofRow = l.max(ofRow, x[i]);
+    }
     Values base, next, scales;
     for (int64_t row = 0; row < 2; ++row) {
       Value all =
@@ -67,7 +83,7 @@ private:
       scales.push_back(power(state[row], base[row]));
     }
     Values sums = {l.mul(state[2], scales[0]), l.mul(state[3], scales[1])};
-    forScores(query, key, /*rowsAreKeys=*/false, kBlock,
+    forScores(query, key, /*rowsAreKeys=*/false,
               [&](int64_t i, int64_t row, Chunk &chunk) {
                 Value weight = power(x[i], base[row]);
                 sums[row] = l.add(sums[row], weight);
@@ -79,7 +95,7 @@ private:
       out.push_back(l.mul(sum, scales[i % kSums / 2]));
     }
     llvm::append_range(next,
-                       addProduct(out, x, colsB, padded(shape.valueSize)));
+                       addProduct(out, x, keys.b, padded(shape.valueSize)));
     return next;
   }
   /// Returns whether data mask all keys of some query of the block.

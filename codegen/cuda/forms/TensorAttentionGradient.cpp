@@ -15,13 +15,13 @@ class Backward final : public TensorAttention {
 public:
   Backward(CudaBody &body, AttentionLoops &loops, StringRef name)
       : TensorAttention(body, loops, name) {
-    if (turn < kBlock) {
+    if (slots == 1) {
       rowsA = {body.declareShared((name + "_rows").str(), l.b.getI16Type(),
-                                  kBlock * colsA.pitch),
-               colsA.pitch};
+                                  kBlock * columns.pitch),
+               columns.pitch};
     }
-    ofCols =
-        body.declareShared((name + "_softmax").str(), loops.element, 3 * turn);
+    ofCols = body.declareShared((name + "_softmax").str(), loops.element,
+                                slots * 3 * turn);
   }
 
   void emit(Value item) {
@@ -29,7 +29,7 @@ public:
         body, item,
         [&](Value number, Value query) {
           head = number;
-          emitQueries(query);
+          emitQueries(lastFirst(query));
         },
         [&](Value keyHead, Value key) {
           emitKeys(l.mul(keyHead, l.index(shape.group())), key);
@@ -46,24 +46,27 @@ private:
             ofQuery(loops.delta, query)};
   }
   /// Brings those of a turn's queries to where the threads share them.
-  void bringSoftmax(Value query) {
+  void bringSoftmax(const Turn &queries) {
     Value thread = threadOfBlock(l);
     Value isCol = l.compare(arith::CmpIPredicate::slt, thread, l.index(turn));
     body.when(isCol, [&] {
-      Softmax own = softmaxOf(l.add(query, thread));
+      Softmax own = softmaxOf(l.add(queries.first, thread));
       Value numbers[] = {own.max, own.inverse, own.delta};
       for (auto [i, value] : llvm::enumerate(numbers)) {
-        storeTogether(l, ofCols, l.add(thread, l.index(int64_t(i) * turn)),
-                      value);
+        storeTogether(l, ofCols, placeOf(queries, int64_t(i), thread), value);
       }
     });
   }
+  Value placeOf(const Turn &queries, int64_t which, Value col) {
+    Value begin = l.mul(queries.slot, l.index(3 * turn));
+    return l.add(begin, l.add(col, l.index(which * turn)));
+  }
   /// Returns those of this thread's columns.
-  SmallVector<Softmax> softmaxOfCols() {
+  SmallVector<Softmax> softmaxOfCols(const Turn &queries) {
     SmallVector<Softmax> result;
     for (int64_t i = 0; i < turn / TensorCores::kCols; ++i) {
       auto load = [&](int64_t which) {
-        Value place = l.add(colOf(i * kSums), l.index(which * turn));
+        Value place = placeOf(queries, which, colOf(i * kSums));
         return elementsOf(l, loadTogether(l, ofCols, place, loops.element, 2));
       };
       Values max = load(0), inverse = load(1), delta = load(2);
@@ -98,16 +101,17 @@ private:
       hi = l.select(all, l.index(loops.keyBlocks()), hi);
     }
     Values dq = forTurns(
-        lo, hi, zeros(padded(shape.size)), [&](Value key, ValueRange carried) {
-          OperandRows cols = loops.keysFrom(l, head, key);
-          body.syncBlock();
-          bring(loops.k, cols, turn, colsA);
-          bring(loops.v, cols, turn, colsB);
-          body.syncBlock();
-          auto [weights, gradients] =
-              computeGradients(q, dout, query, key, /*rowsAreKeys=*/false,
-                               [&](int64_t, int64_t row) { return own[row]; });
-          return addProduct(carried, gradients, colsA, padded(shape.size));
+        lo, hi, zeros(padded(shape.size)),
+        [&](const Turn &keys) {
+          OperandRows cols = loops.keysFrom(l, head, keys.first);
+          bring(loops.k, cols, turn, keys.a);
+          bring(loops.v, cols, turn, keys.b);
+        },
+        [&](const Turn &keys, ValueRange carried) {
+          auto [weights, gradients] = computeGradients(
+              q, dout, keys, query, keys.first, /*rowsAreKeys=*/false,
+              [&](int64_t, int64_t row) { return own[row]; });
+          return addProduct(carried, gradients, keys.a, padded(shape.size));
         });
     storeRows(0, dq, rows, shape.size, same);
   }
@@ -133,12 +137,22 @@ private:
   /// first `ofKeys` sums, and of values.
   Values addHead(const Rows &k, const Rows &v, Value key, size_t ofKeys,
                  ValueRange sums) {
-    auto add = [&](Value query, ValueRange carried) {
-      return addQueries(k, v, query, key, ofKeys, carried);
+    auto addBlocks = [&](Value lo, Value hi, ValueRange before) {
+      return forTurns(
+          lo, hi, before,
+          [&](const Turn &queries) {
+            OperandRows cols = loops.queriesFrom(l, head, queries.first);
+            bring(loops.q, cols, turn, queries.a);
+            bring(loops.dout, cols, turn, queries.b);
+            bringSoftmax(queries);
+          },
+          [&](const Turn &queries, ValueRange carried) {
+            return addQueries(k, v, queries, key, ofKeys, carried);
+          });
     };
     auto [lo, hi] = loops.queryBlocksOf(l, key);
     if (!loops.mayMaskAll()) {
-      return forTurns(lo, hi, sums, add);
+      return addBlocks(lo, hi, sums);
     }
     // Queries that the window leaves, and those that see nothing but masked
     // keys.
@@ -154,70 +168,68 @@ private:
             return ofQuery(loops.max, l.add(query, place));
           });
           return body.either(
-              l.logicalOr(inside, masked),
+              l.logicalOr(inside, masked), carried.getTypes(),
               [&] {
-                return forTurns(block, l.add(block, l.index(1)), carried, add);
+                return addBlocks(block, l.add(block, l.index(1)), carried);
               },
-              carried);
+              [&] { return Values(carried); });
         });
   }
-  Values addQueries(const Rows &k, const Rows &v, Value query, Value key,
-                    size_t ofKeys, ValueRange sums) {
-    OperandRows cols = loops.queriesFrom(l, head, query);
-    body.syncBlock();
-    bring(loops.q, cols, turn, colsA);
-    bring(loops.dout, cols, turn, colsB);
-    bringSoftmax(query);
-    body.syncBlock();
-    SmallVector<Softmax> own = softmaxOfCols();
-    auto [weights, gradients] = computeGradients(
-        k, v, query, key, /*rowsAreKeys=*/true, [&](int64_t number, int64_t) {
-          return own[number / kSums * 2 + number % 2];
-        });
-    Values next = addProduct(sums.take_front(ofKeys), gradients, colsA,
+  Values addQueries(const Rows &k, const Rows &v, const Turn &queries,
+                    Value key, size_t ofKeys, ValueRange sums) {
+    SmallVector<Softmax> own = softmaxOfCols(queries);
+    auto [weights, gradients] =
+        computeGradients(k, v, queries, queries.first, key,
+                         /*rowsAreKeys=*/true, [&](int64_t number, int64_t) {
+                           return own[number / kSums * 2 + number % 2];
+                         });
+    Values next = addProduct(sums.take_front(ofKeys), gradients, queries.a,
                              padded(shape.size));
-    llvm::append_range(next, addProduct(sums.drop_front(ofKeys), weights, colsB,
-                                        padded(shape.valueSize)));
+    llvm::append_range(next, addProduct(sums.drop_front(ofKeys), weights,
+                                        queries.b, padded(shape.valueSize)));
     return next;
-  }
-  /// Returns the sums after add(first column, sums) for the columns of blocks
-  /// [lo, hi), as many at a time as a turn has.
-  Values forTurns(Value lo, Value hi, ValueRange sums,
-                  llvm::function_ref<Values(Value, ValueRange)> add) {
-    Value turns = l.index(kBlock / turn);
-    return body.loop(l.mul(lo, turns), l.mul(hi, turns), 1, sums,
-                     [&](Value number, ValueRange carried) {
-                       return add(l.mul(number, l.index(turn)), carried);
-                     });
   }
   static Value same(int64_t, Value value) { return value; }
 
   /// Returns the probabilities of a tile, and the gradients of its scores: of
-  /// rows, two operands, and the shared columns.
+  /// rows, two operands, and the columns of a turn.
   std::pair<Values, Values>
-  computeGradients(const Rows &first, const Rows &second, Value query,
-                   Value key, bool rowsAreKeys,
+  computeGradients(const Rows &first, const Rows &second, const Turn &cols,
+                   Value query, Value key, bool rowsAreKeys,
                    llvm::function_ref<Softmax(int64_t, int64_t)> softmaxOf) {
-    Values weights = multiply(first, colsA, turn, padded(shape.size));
-    Values gradients = multiply(second, colsB, turn, padded(shape.valueSize));
-    Value firstCol = rowsAreKeys ? query : key;
-    int64_t count = rowsAreKeys ? shape.queries : shape.keys;
-    forScores(query, key, rowsAreKeys, turn,
-              [&](int64_t i, int64_t row, Chunk &chunk) {
-                Softmax softmax = softmaxOf(i, row);
-                Value x = loops.emitScores(body, chunk, weights[i]);
-                Value weight = l.mul(power(x, softmax.max), softmax.inverse);
-                if (Value inside = isCol(firstCol, i, count)) {
-                  weight = l.select(inside, weight, number(0));
-                }
-                Value above =
-                    l.sub(loops.emitWeighed(body, chunk, gradients[i]),
-                          softmax.delta);
-                weights[i] = loops.emitWeighed(body, chunk, weight);
-                gradients[i] =
-                    loops.emitGradient(body, chunk, l.mul(weight, above));
-              });
-    return {weights, gradients};
+    Values products = multiply(first, cols.a, turn, padded(shape.size));
+    size_t count = products.size();
+    llvm::append_range(products,
+                       multiply(second, cols.b, turn, padded(shape.valueSize)));
+    int64_t allCols = rowsAreKeys ? shape.queries : shape.keys;
+    Values both =
+        ofTile(query, key, rowsAreKeys, ValueRange(products).getTypes(),
+               [&](auto assume) {
+                 Values next = products;
+                 forScores(query, key, rowsAreKeys,
+                           [&](int64_t i, int64_t row, Chunk &chunk) {
+                             assume(chunk);
+                             Value inside = isCol(cols.first, i, allCols);
+                             computeGradient(softmaxOf(i, row), chunk, inside,
+                                             next[i], next[count + i]);
+                           });
+                 return next;
+               });
+    return {Values(ArrayRef(both).take_front(count)),
+            Values(ArrayRef(both).drop_front(count))};
+  }
+  /// Makes of a score its probability, and of that's gradient the score's.
+  void computeGradient(const Softmax &softmax, Chunk &chunk, Value inside,
+                       Value &score, Value &gradient) {
+    Value x = loops.emitScores(body, chunk, score);
+    Value weight = l.mul(power(x, softmax.max), softmax.inverse);
+    if (inside) {
+      weight = l.select(inside, weight, number(0));
+    }
+    Value above =
+        l.sub(loops.emitWeighed(body, chunk, gradient), softmax.delta);
+    score = loops.emitWeighed(body, chunk, weight);
+    gradient = loops.emitGradient(body, chunk, l.mul(weight, above));
   }
 
   /// Is where the first operand's rows lie if registers have no room for them.

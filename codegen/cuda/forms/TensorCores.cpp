@@ -114,6 +114,23 @@ void TensorCores::multiply(const Fragment &left, const Fragment &right,
   }
 }
 
+void TensorCores::copy(Value to, Value from, Value inside) {
+  SmallVector<Value, 3> operands = {to, from};
+  std::string name = "llvm.nvvm.cp.async.cg.shared.global.16";
+  if (inside) {
+    Type i32 = l.b.getI32Type();
+    operands.push_back(
+        l.select(inside, l.integer(i32, kAccessBytes), l.integer(i32, 0)));
+    name += ".s";
+  }
+  l.b.create<LLVM::CallIntrinsicOp>(TypeRange(), name, operands);
+}
+
+void TensorCores::finishCopies() {
+  l.b.create<LLVM::CallIntrinsicOp>(
+      TypeRange(), StringRef("llvm.nvvm.cp.async.wait.all"), ValueRange());
+}
+
 Value TensorCores::exp2(Value x) {
   return call("llvm.nvvm.ex2.approx.ftz.f", x.getType(), x);
 }

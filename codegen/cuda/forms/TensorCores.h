@@ -51,6 +51,12 @@ public:
   void multiply(const Fragment &left, const Fragment &right,
                 MutableArrayRef<Value> sums);
 
+  /// Copies 16 bytes from where all threads reach to where those of a block do,
+  /// or zeros if `inside` is there and false. Done after finishCopies().
+  void copy(Value to, Value from, Value inside);
+  /// Waits for what this thread copies.
+  void finishCopies();
+
   /// Returns 2^x, to about two units in the last place.
   Value exp2(Value x);
 

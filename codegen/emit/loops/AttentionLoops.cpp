@@ -215,6 +215,29 @@ std::pair<Value, Value> AttentionLoops::queryBlocksOf(Lanes &l,
   return blocksOf(l, key, window.ahead, window.behind, queryBlocks());
 }
 
+Value AttentionLoops::leavesAll(Lanes &l, Value query, Value key,
+                                int64_t queries, int64_t keys) const {
+  Value result;
+  auto require = [&](Value least, Value most) {
+    Value holds = l.compare(arith::CmpIPredicate::sle, least, most);
+    result = result ? l.logicalAnd(result, holds) : holds;
+  };
+  if (window.ahead) {
+    require(l.add(key, l.index(keys - 1 - *window.ahead)), query);
+  }
+  if (window.behind) {
+    require(l.add(query, l.index(queries - 1 - *window.behind)), key);
+  }
+  return result;
+}
+
+void AttentionLoops::assumeLeft(Lanes &l, Chunk &chunk) const {
+  for (auto [condition, holds] : window.known) {
+    chunk.values[condition] =
+        l.integer(l.vectorOf(l.b.getI1Type()), holds ? 1 : 0);
+  }
+}
+
 bool AttentionLoops::mayMaskAll() const {
   int64_t ahead = window.ahead.value_or(shape.keys);
   int64_t behind = window.behind.value_or(shape.queries);

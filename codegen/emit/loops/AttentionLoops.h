@@ -118,6 +118,8 @@ struct AttentionLoops {
   static Value zeroIfEqual(Lanes &lanes, Value tested, double number,
                            Value otherwise);
 
+  /// Gives a chunk what is known of all scores that the window leaves.
+  void assumeLeft(Lanes &lanes, Chunk &chunk) const;
   /// Returns x of the scores of a chunk, in the row that `body` has entered.
   Value emitScores(Body &body, Chunk &chunk, Value score) const;
   /// Returns `value` times the factor of probabilities, of the same chunk.
@@ -135,6 +137,10 @@ struct AttentionLoops {
   /// keys from `key` on.
   std::pair<Value, Value> keyBlocksOf(Lanes &lanes, Value query) const;
   std::pair<Value, Value> queryBlocksOf(Lanes &lanes, Value key) const;
+  /// Returns whether the window leaves `keys` keys from `key` on to `queries`
+  /// queries from `query` on; null if there is no window.
+  Value leavesAll(Lanes &lanes, Value query, Value key, int64_t queries,
+                  int64_t keys) const;
   /// Returns whether all keys that the window leaves to some query may be
   /// masked: by data, or because it leaves none.
   bool mayMaskAll() const;

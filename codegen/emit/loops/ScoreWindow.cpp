@@ -27,7 +27,7 @@ public:
   explicit Finder(int64_t keys) : keys(keys) {}
 
   /// Returns the window outside of which `node` is masked.
-  ScoreWindow ofScores(const Node *node) const {
+  ScoreWindow ofScores(Node *node) const {
     if (auto binary = opOf<nn::BinaryOp>(node);
         binary && binary.getKind() == nn::BinaryKind::add) {
       return both(node);
@@ -35,7 +35,7 @@ public:
     if (!opOf<nn::SelectOp>(node)) {
       return {};
     }
-    const Node *condition = node->operands[0];
+    Node *condition = node->operands[0];
     if (isMasked(node->operands[2])) {
       return where(condition, true);
     }
@@ -49,7 +49,7 @@ private:
     return node->kind == Node::Kind::Op ? dyn_cast<Op>(node->op) : Op();
   }
 
-  ScoreWindow both(const Node *node) const {
+  ScoreWindow both(Node *node) const {
     ScoreWindow window = ofScores(node->operands[0]);
     window.intersect(ofScores(node->operands[1]));
     return window;
@@ -63,7 +63,7 @@ private:
   }
 
   /// Returns the window outside of which a condition cannot be `holds`.
-  ScoreWindow where(const Node *condition, bool holds) const {
+  ScoreWindow where(Node *condition, bool holds) const {
     if (auto unary = opOf<nn::UnaryOp>(condition);
         unary && unary.getKind() == nn::UnaryKind::logical_not) {
       return where(condition->operands[0], !holds);
@@ -84,8 +84,14 @@ private:
     }
     std::optional<Linear> a = linear(condition->operands[0]);
     std::optional<Linear> b = linear(condition->operands[1]);
-    return a && b ? compared(compare.getKind(), a->plus(*b, -1), holds)
-                  : ScoreWindow();
+    ScoreWindow window;
+    if (a && b) {
+      window = compared(compare.getKind(), a->plus(*b, -1), holds);
+    }
+    if (!window.isWhole()) {
+      window.known.push_back({condition, holds});
+    }
+    return window;
   }
 
   /// Returns what `difference` compared with 0 leaves.
@@ -182,7 +188,7 @@ private:
 
 } // namespace
 
-ScoreWindow ScoreWindow::of(const Node *x, int64_t keys, int64_t queries) {
+ScoreWindow ScoreWindow::of(Node *x, int64_t keys, int64_t queries) {
   ScoreWindow window = Finder(keys).ofScores(x);
   // No key is further away.
   auto limit = [&](std::optional<int64_t> &places) {
@@ -203,4 +209,5 @@ void ScoreWindow::intersect(const ScoreWindow &other) {
   };
   least(ahead, other.ahead);
   least(behind, other.behind);
+  llvm::append_range(known, other.known);
 }

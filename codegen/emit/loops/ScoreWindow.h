@@ -18,10 +18,13 @@ inline constexpr double kMasked = -1e30;
 /// and neither does a mask that is data.
 struct ScoreWindow {
   std::optional<int64_t> ahead, behind;
+  /// Are conditions of the tree of x, and whether they hold of every score that
+  /// the window leaves.
+  SmallVector<std::pair<Node *, bool>, 2> known;
 
   /// Returns the window of the masks in the tree of x, the operand of the
   /// softmax (AttentionLoops). The graph is resolved.
-  static ScoreWindow of(const Node *x, int64_t keys, int64_t queries);
+  static ScoreWindow of(Node *x, int64_t keys, int64_t queries);
 
   bool isWhole() const { return !ahead && !behind; }
   /// Narrows it to the keys that both leave.
