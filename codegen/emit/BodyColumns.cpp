@@ -95,6 +95,15 @@ int64_t Body::togetherOf(const Node *node) const {
   return node->access.isContiguous() ? alignedElements(*node, lanes.width) : 1;
 }
 
+/// Returns whether bounds of columns are multiples of the width: a chunk is
+/// within all of them or beyond one.
+static bool boundWholeChunks(const Access &access, int64_t width) {
+  return access.isContiguous() &&
+         llvm::all_of(access.inner, [&](const ViewDim &dim) {
+           return dim.lo % width == 0 && dim.hi % width == 0;
+         });
+}
+
 /// `place.pointer` is the row's place already. `extraOffset`: elements to add
 /// in each lane, or null.
 Value Body::readVector(const Access &access, const RowPlace &place,
@@ -106,6 +115,17 @@ Value Body::readVector(const Access &access, const RowPlace &place,
   bool repeated = !extraOffset && llvm::all_of(access.inner, [](auto &dim) {
     return dim.stride == 0;
   });
+  if (bounded && contiguous && !chunk.mask &&
+      boundWholeChunks(access, lanes.width)) {
+    const ViewDim &dim = access.inner.front();
+    Value above = lanes.sub(chunk.col, lanes.index(dim.lo));
+    Value inside = lanes.compare(arith::CmpIPredicate::ult, above,
+                                 lanes.index(dim.hi - dim.lo));
+    return load(place.pointer, chunk.col, element, /*asVector=*/true,
+                both(place.inBounds, inside),
+                lanes.constant(lanes.vectorOf(valueType(element)), padValue),
+                together);
+  }
   LanePlace lane;
   if (bounded || place.inBounds || !(contiguous || repeated)) {
     lane = lanePlace(access, place.inBounds, chunk, !contiguous && !repeated);

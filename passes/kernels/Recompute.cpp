@@ -14,6 +14,9 @@ namespace {
 /// A value that needs more ops or buffers than this is not computed again.
 constexpr unsigned kMaxRecomputedOps = 16;
 constexpr unsigned kMaxRecomputedLeaves = 8;
+/// Counts the costly ops, as tanh is, that are computed again rather than read:
+/// to write a value and to read it takes longer than one or two of them.
+constexpr unsigned kMaxRecomputedCostly = 2;
 
 int64_t bytesOf(Value value) { return nn::tensorBytes(value.getType()); }
 
@@ -46,14 +49,24 @@ Value Materializer::lastStored(const Source &source) const {
   return {};
 }
 
+/// Returns whether an attempt that began as `before` may have its costly ops: a
+/// few, and only if no buffer at all is needed instead.
+bool Materializer::isWorthwhile(const Attempt &before, const Attempt &attempt) {
+  return attempt.costly == before.costly ||
+         (attempt.costly <= kMaxRecomputedCostly &&
+          attempt.newBytes == before.newBytes);
+}
+
 bool Materializer::collect(const KernelSpec &spec, Operation *op,
                            bool exclusive, Attempt &attempt) {
   bool single = elementsOf(op->getResult(0)) == 1;
-  if (!isElementwise(op) || (isCostly(op) && !single && !exclusive) ||
-      attempt.ops.size() >= kMaxRecomputedOps) {
+  bool costly = isCostly(op) && !single && !exclusive;
+  if (!isElementwise(op) || attempt.ops.size() >= kMaxRecomputedOps ||
+      (costly && spec.form != KernelForm::rows)) {
     return false;
   }
   attempt.ops.insert(op);
+  attempt.costly += costly;
   for (Value operand : op->getOperands()) {
     if (freeValues.contains(operand)) {
       continue;
@@ -86,7 +99,8 @@ bool Materializer::collect(const KernelSpec &spec, Operation *op,
         collect(spec, root,
                 exclusive && root->hasOneUse() && haveOneUse(source.chain),
                 deeper) &&
-        deeper.newBytes - attempt.newBytes < bytesOf(source.root)) {
+        deeper.newBytes - attempt.newBytes < bytesOf(source.root) &&
+        isWorthwhile(attempt, deeper)) {
       attempt = std::move(deeper);
     } else {
       attempt.leaves.insert(source.root);
@@ -101,7 +115,8 @@ bool Materializer::collect(const KernelSpec &spec, Operation *op,
 bool Materializer::fits(const KernelSpec &spec, const Source &source,
                         Inputs &inputs, const Attempt &attempt) const {
   if (attempt.leaves.size() > kMaxRecomputedLeaves ||
-      attempt.newBytes >= bytesOf(source.root)) {
+      attempt.newBytes >= bytesOf(source.root) ||
+      !isWorthwhile(Attempt(), attempt)) {
     return false;
   }
   if (spec.group && spec.form == KernelForm::rows) {

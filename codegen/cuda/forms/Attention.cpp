@@ -180,8 +180,10 @@ FailureOr<CudaKernelInfo> cuda::emitAttention(ImplicitLocOpBuilder &b,
   bool tensor = tensorCores && TensorAttention::elementOf(loops);
   int64_t threads =
       tensor ? TensorAttention::kThreads : AttentionBlock::kThreads;
-  CudaBody body(b, kernel, *loops.scores, name,
-                {.block = threads, .manyRegisters = true});
+  CudaBody body(
+      b, kernel, *loops.scores, name,
+      {.block = threads,
+       .blocksAtLeast = tensor ? TensorAttention::blocksOf(loops) : 1});
   body.enterKernel();
   Value item = blockOfGrid(body.lanes);
   if (tensor) {

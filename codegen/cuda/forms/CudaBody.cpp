@@ -57,9 +57,9 @@ CudaBody::Function CudaBody::beginFunction(ImplicitLocOpBuilder &b,
   Function result;
   result.results = op->getNumResults();
   result.op = beginKernel(b, name, parameters, threads.block);
-  if (threads.manyRegisters) {
+  if (threads.blocksAtLeast > 0) {
     result.op->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
-                       b.getI32IntegerAttr(1));
+                       b.getI32IntegerAttr(threads.blocksAtLeast));
   }
   auto arguments = result.op->getRegion(0).getArguments();
   result.buffers.assign(arguments.begin(), arguments.begin() + buffers);

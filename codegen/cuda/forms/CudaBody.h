@@ -41,9 +41,9 @@ struct Threads {
   int64_t block = kBlock;
   /// Elements that a thread computes together.
   int64_t width = 1;
-  /// True if a multiprocessor that holds one block is better than spilling
-  /// registers, which ptxas else prefers.
-  bool manyRegisters = false;
+  /// How many blocks a multiprocessor is to hold at least: a few, where ptxas
+  /// would rather spill registers to hold many. 0: as ptxas likes.
+  int32_t blocksAtLeast = 0;
   /// True if the launch has the kernel's scratch.
   bool scratch = false;
 };

@@ -59,7 +59,7 @@ TensorAttention::TensorAttention(CudaBody &body, AttentionLoops &loops,
       cores(body, elementOf(loops)) {
   int64_t size = padded(std::max(shape.size, shape.valueSize));
   bool isLarge = size > kBlock;
-  turn = isLarge ? kBlock / 2 : kBlock;
+  turn = isLarge || loops.isGradient() ? kBlock / 2 : kBlock;
   // A gradient of large heads needs the room for rows.
   slots = isLarge && loops.isGradient() ? 1 : 2;
   // Rows that are an odd number of pieces apart: eight of them have pieces in
@@ -122,7 +122,8 @@ void TensorAttention::bring(AttentionOperand &operand, const OperandRows &rows,
   int64_t cols = from.graph.getDomain().cols;
   int64_t pieces = padded(cols) / kPiece;
   bool copies = width == kPiece && node->kind == Node::Kind::Load &&
-                node->level == Level::Column && node->access.isContiguous();
+                node->level == Level::Column && node->access.isContiguous() &&
+                !node->access.inner.front().isBounded();
   auto bringPiece = [&](Value number) {
     auto [row, piece] = l.divide(number, pieces);
     Value own = l.min(row, l.sub(rows.count, l.index(1)));

@@ -30,6 +30,12 @@ public:
   /// too large, or something has another type.
   static Type elementOf(AttentionLoops &loops);
 
+  /// Returns how many blocks of threads a multiprocessor holds at least: their
+  /// registers suffice, and warps hide how long others' products take.
+  static int32_t blocksOf(const AttentionLoops &loops) {
+    return std::max(loops.shape.size, loops.shape.valueSize) <= kBlock ? 3 : 1;
+  }
+
   TensorAttention(CudaBody &body, AttentionLoops &loops, StringRef name);
 
 protected:

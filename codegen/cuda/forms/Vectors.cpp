@@ -5,16 +5,21 @@
 #include "codegen/cuda/forms/CudaBody.h"
 #include "llvm/ADT/STLExtras.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace mlir::zg;
 using namespace mlir::zg::cuda;
 
-/// Returns whether neighbouring columns are read as neighbours, or as one.
+/// Returns whether neighbouring columns are read as neighbours, or as one, if
+/// bounds are multiples of what is read together.
 static bool isVectorRead(const Node &node) {
   auto bounded = [](const ViewDim &dim) { return dim.isBounded(); };
   auto repeated = [](const ViewDim &dim) { return dim.stride == 0; };
   const Access &access = node.access;
-  if (access.flat || llvm::any_of(access.inner, bounded) ||
+  bool boundsColumns = llvm::any_of(access.inner, bounded);
+  bool isLoad = node.kind == Node::Kind::Load && access.isContiguous();
+  if (access.flat || (boundsColumns && !isLoad) ||
       llvm::any_of(access.outer, bounded) ||
       (node.index && node.index->variesInRow())) {
     return false;
@@ -43,6 +48,9 @@ int64_t cuda::vectorWidth(Graph &graph, ArrayRef<Type> stored, int64_t apart) {
     if (node.kind == Node::Kind::Load && node.access.isContiguous()) {
       width = std::min(width, accessWidth(node.element));
       apart = alignedElements(node, apart);
+      const ViewDim &dim = node.access.inner.front();
+      width =
+          dim.isBounded() ? std::gcd(std::gcd(width, dim.lo), dim.hi) : width;
     }
   }
   // Rows of another length have columns left over.

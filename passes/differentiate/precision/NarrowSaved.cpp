@@ -126,11 +126,39 @@ private:
   DenseSet<Value> statistics;
 };
 
+/// Returns whether a product reads the value rounded.
+bool isMultipliedRounded(Value value, Type half) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    return isa<ConvertOp>(user) && elementOf(user->getResult(0)) == half &&
+           llvm::any_of(user->getUsers(), isProduct);
+  });
+}
+
+/// Adds up over rows what products read: a gradient would be stored in two
+/// types if the gradient of a bias took it before it is rounded.
+void narrowSums(ProgramOp micro, Type half) {
+  for (auto reduce : micro.getBody().front().getOps<ReduceOp>()) {
+    Value value = reduce.getOperand();
+    int64_t last = cast<RankedTensorType>(value.getType()).getRank() - 1;
+    if (reduce.getKind() != ReduceKind::sum || !elementOf(value).isF32() ||
+        llvm::is_contained(reduce.getDims(), last)) {
+      continue;
+    }
+    if (isMultipliedRounded(value, half)) {
+      OpBuilder builder(reduce);
+      NNBuilder b(builder, reduce.getLoc());
+      Value again = b.convert(b.convert(value, half), elementOf(value));
+      reduce.getOperandMutable().assign(again);
+    }
+  }
+}
+
 struct NarrowSavedPass : mlir::zg::nn::impl::NarrowSavedBase<NarrowSavedPass> {
   void runOnOperation() override {
     auto micro = getOperation().lookupSymbol<ProgramOp>(kMicroFunction);
     if (Type half = precisionOf(getOperation()); half && micro) {
       Narrowing(micro, half).run();
+      narrowSums(micro, half);
     }
   }
 };
