@@ -42,11 +42,14 @@ checked=(build/bin/zerograph train models/gpt2-nano/model.onnx
 if command -v compute-sanitizer >/dev/null; then
   # Memory that network cards reach is asked for where the driver says that there
   # is some, and it may refuse all the same, as in virtual machines: no fault.
-  run memcheck compute-sanitizer --tool memcheck --report-api-errors no \
-    --error-exitcode 1 "${checked[@]}" --steps 2 --graph off
-  for tool in racecheck initcheck synccheck; do
-    run "$tool" compute-sanitizer --tool "$tool" --error-exitcode 1 \
-      "${checked[@]}" --steps 2 --graph off
+  for precision in fp32 bf16; do
+    once=("${checked[@]}" --steps 2 --graph off --precision "$precision")
+    run "memcheck-$precision" compute-sanitizer --tool memcheck \
+      --report-api-errors no --error-exitcode 1 "${once[@]}"
+    for tool in racecheck initcheck synccheck; do
+      run "$tool-$precision" compute-sanitizer --tool "$tool" \
+        --error-exitcode 1 "${once[@]}"
+    done
   done
 else
   echo "gpu: no compute-sanitizer in PATH: a CUDA toolkit has it"
@@ -57,6 +60,8 @@ for model in small medium; do
   [[ -z ${PEERS:-} ]] || bench+=(--peers "$PEERS" --modes compile)
   run "gpt2-$model-f32" "${bench[@]}"
   run "gpt2-$model-tf32" "${bench[@]}" --allow-tf32
+  run "gpt2-$model-tf32-products" "${bench[@]}" --allow-tf32 \
+    --attention products
   run "gpt2-$model-bf16" "${bench[@]}" --precision bf16 \
     --keep "$out/gpt2-$model-bf16-steps"
   run "gpt2-$model-bf16-products" "${bench[@]}" --precision bf16 \

@@ -199,6 +199,10 @@ def NarrowSaved : Pass<"nn-narrow-saved", "::mlir::ModuleOp"> {
     numbers than it gives (a mean, a row's maximum), and what follows from them
     alone; what depends on no parameter; what is compared.
 
+    A sum over rows, such as the gradient of a bias, adds up rounded numbers
+    where a product reads them rounded. Otherwise the same gradient would be
+    stored in f32 and in 16 bits.
+
     Runs after `nn-differentiate`, on modules with `nn.precision`.
 
     reassociates: rounds what was not rounded.

@@ -68,8 +68,12 @@ private:
     llvm::SetVector<Operation *> ops;
     llvm::SetVector<Value> leaves;
     int64_t newBytes = 0;
-    /// Counts the ops that cost more than a few operations an element.
+    /// Counts the ops that cost more than a few operations an element, with
+    /// those that the kernel computes again already.
     unsigned costly = 0;
+    bool allowsCostly = false;
+    /// Counts the elements that are read: a costly op is not made more often.
+    int64_t elements = 0;
     /// True if what is padded is read from a copy of it, where there is one.
     bool fromCopies = false;
   };
@@ -86,7 +90,6 @@ private:
   void readTable(KernelSpec &spec, nn::ScatterOp scatter);
   bool tryRecompute(KernelSpec &spec, const Source &source);
   Value lastStored(const Source &source) const;
-  static bool isWorthwhile(const Attempt &before, const Attempt &attempt);
   bool fits(const KernelSpec &spec, const Source &source, Inputs &inputs,
             const Attempt &attempt) const;
   bool collect(const KernelSpec &spec, Operation *op, bool exclusive,

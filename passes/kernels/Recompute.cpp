@@ -14,9 +14,10 @@ namespace {
 /// A value that needs more ops or buffers than this is not computed again.
 constexpr unsigned kMaxRecomputedOps = 16;
 constexpr unsigned kMaxRecomputedLeaves = 8;
-/// Counts the costly ops, as tanh is, that are computed again rather than read:
-/// to write a value and to read it takes longer than one or two of them.
-constexpr unsigned kMaxRecomputedCostly = 2;
+/// A kernel computes at most so many costly ops again, as tanh is, and only if
+/// no buffer at all is needed instead: to write a value and to read it takes as
+/// long as one or two of them.
+constexpr unsigned kMaxRecomputedCostly = 4;
 
 int64_t bytesOf(Value value) { return nn::tensorBytes(value.getType()); }
 
@@ -49,20 +50,13 @@ Value Materializer::lastStored(const Source &source) const {
   return {};
 }
 
-/// Returns whether an attempt that began as `before` may have its costly ops: a
-/// few, and only if no buffer at all is needed instead.
-bool Materializer::isWorthwhile(const Attempt &before, const Attempt &attempt) {
-  return attempt.costly == before.costly ||
-         (attempt.costly <= kMaxRecomputedCostly &&
-          attempt.newBytes == before.newBytes);
-}
-
 bool Materializer::collect(const KernelSpec &spec, Operation *op,
                            bool exclusive, Attempt &attempt) {
   bool single = elementsOf(op->getResult(0)) == 1;
   bool costly = isCostly(op) && !single && !exclusive;
   if (!isElementwise(op) || attempt.ops.size() >= kMaxRecomputedOps ||
-      (costly && spec.form != KernelForm::rows)) {
+      (costly && (!attempt.allowsCostly ||
+                  elementsOf(op->getResult(0)) < attempt.elements))) {
     return false;
   }
   attempt.ops.insert(op);
@@ -99,8 +93,7 @@ bool Materializer::collect(const KernelSpec &spec, Operation *op,
         collect(spec, root,
                 exclusive && root->hasOneUse() && haveOneUse(source.chain),
                 deeper) &&
-        deeper.newBytes - attempt.newBytes < bytesOf(source.root) &&
-        isWorthwhile(attempt, deeper)) {
+        deeper.newBytes - attempt.newBytes < bytesOf(source.root)) {
       attempt = std::move(deeper);
     } else {
       attempt.leaves.insert(source.root);
@@ -116,7 +109,8 @@ bool Materializer::fits(const KernelSpec &spec, const Source &source,
                         Inputs &inputs, const Attempt &attempt) const {
   if (attempt.leaves.size() > kMaxRecomputedLeaves ||
       attempt.newBytes >= bytesOf(source.root) ||
-      !isWorthwhile(Attempt(), attempt)) {
+      (attempt.allowsCostly &&
+       (attempt.costly > kMaxRecomputedCostly || attempt.newBytes > 0))) {
     return false;
   }
   if (spec.group && spec.form == KernelForm::rows) {
@@ -149,19 +143,30 @@ bool Materializer::tryRecompute(KernelSpec &spec, const Source &source) {
   bool exclusive =
       root->hasOneUse() &&
       haveOneUse(spec.group || chain.empty() ? chain : chain.drop_back());
-  // From a copy only what the views around padding have no formula for.
-  for (bool fromCopies : {false, true}) {
+  unsigned costly = llvm::count_if(spec.inputs.recomputed, isCostly);
+  auto fitsSo = [&](bool fromCopies, bool allowsCostly) {
     Attempt attempt;
     attempt.fromCopies = fromCopies;
+    attempt.allowsCostly = allowsCostly;
+    attempt.costly = costly;
+    attempt.elements = elementsOf(
+        chain.empty() ? source.root : Value(chain.back()->getResult(0)));
     Inputs inputs = spec.inputs;
-    if (collect(spec, root, exclusive, attempt) &&
-        fits(spec, source, inputs, attempt)) {
-      spec.inputs = std::move(inputs);
-      for (Value leaf : attempt.leaves) {
-        demand(leaf);
-      }
-      return true;
+    if (!collect(spec, root, exclusive, attempt) ||
+        !fits(spec, source, inputs, attempt)) {
+      return false;
     }
+    spec.inputs = std::move(inputs);
+    for (Value leaf : attempt.leaves) {
+      demand(leaf);
+    }
+    return true;
+  };
+  if (spec.form == KernelForm::rows &&
+      fitsSo(/*fromCopies=*/false, /*allowsCostly=*/true)) {
+    return true;
   }
-  return false;
+  // From a copy only what the views around padding have no formula for.
+  return fitsSo(/*fromCopies=*/false, /*allowsCostly=*/false) ||
+         fitsSo(/*fromCopies=*/true, /*allowsCostly=*/false);
 }

@@ -22,17 +22,34 @@ using namespace mlir::zg::testing;
 
 namespace {
 
+/// Returns a type whose rows are longer.
+std::string widened(const std::string &type, int64_t elements) {
+  size_t end = type.rfind('x'), begin = type.rfind('x', end - 1) + 1;
+  int64_t size = std::stoll(type.substr(begin, end - begin));
+  return type.substr(0, begin) + std::to_string(size + elements) +
+         type.substr(end);
+}
+
 /// An attention and its gradient, which returns out, max, inverse, dq, dk and
 /// dv of q, k, v, dout and what the scores are made of besides.
 std::string programOf(const AttentionCase &attention) {
   std::vector<std::string> types = attention.arguments();
-  std::string text = "nn.program @f(%q: tensor<" + types[0] + ">, %k: tensor<" +
-                     types[1] + ">, %v: tensor<" + types[2] +
-                     ">, %dout: tensor<" + attention.outType() + ">";
-  if (types.size() > 3) {
-    text += ", %extra: tensor<" + types[3] + ">";
+  std::string arguments, slices;
+  const std::string names[] = {"q", "k", "v"};
+  for (auto [i, name] : llvm::enumerate(names)) {
+    std::string wide = widened(types[i], attention.between);
+    arguments += "%all_" + name + ": tensor<" + wide + ">, ";
+    slices += "%" + name + " = nn.slice %all_" + name + " [0, 0, 0, " +
+              std::to_string(attention.between) +
+              "] step [1, 1, 1, 1] : tensor<" + wide + "> -> tensor<" +
+              types[i] + ">\n";
   }
-  return text + ") {\n" + attention.text() + "nn.return\n}";
+  arguments += "%dout: tensor<" + attention.outType() + ">";
+  if (types.size() > 3) {
+    arguments += ", %extra: tensor<" + types[3] + ">";
+  }
+  return "nn.program @f(" + arguments + ") {\n" + slices + attention.text() +
+         "nn.return\n}";
 }
 
 /// A program with the gradient of its attention, and results.
@@ -94,16 +111,17 @@ void formKernels(Differentiated &program, bool whole) {
   program.run(nn::createVerifyKernels());
 }
 
-/// Returns the elements as they lie in memory, also those of bf16, and back.
+/// Returns the elements as they lie in memory, also those of 16 bits, and back.
 Bytes bytesOf(const Tensor &tensor) {
-  if (!tensor.element.isBF16()) {
+  if (!nn::isHalf(tensor.element)) {
     return toBytes(tensor);
   }
   Bytes bytes;
   for (double value : tensor.values) {
     APFloat number(value);
     bool loses = false;
-    number.convert(APFloat::BFloat(), APFloat::rmNearestTiesToEven, &loses);
+    number.convert(cast<FloatType>(tensor.element).getFloatSemantics(),
+                   APFloat::rmNearestTiesToEven, &loses);
     uint64_t bits = number.bitcastToAPInt().getZExtValue();
     bytes.push_back(char(bits & 0xFF));
     bytes.push_back(char(bits >> 8));
@@ -112,14 +130,15 @@ Bytes bytesOf(const Tensor &tensor) {
 }
 
 Tensor tensorOf(const Bytes &bytes, RankedTensorType type) {
-  if (!type.getElementType().isBF16()) {
+  if (!nn::isHalf(type.getElementType())) {
     return fromBytes(bytes, type);
   }
   Tensor tensor = filled(type, 0);
+  const llvm::fltSemantics &semantics =
+      cast<FloatType>(type.getElementType()).getFloatSemantics();
   for (size_t i = 0; i < tensor.values.size(); ++i) {
     unsigned bits = uint8_t(bytes[2 * i]) | uint8_t(bytes[2 * i + 1]) << 8;
-    tensor.values[i] =
-        APFloat(APFloat::BFloat(), APInt(16, bits)).convertToDouble();
+    tensor.values[i] = APFloat(semantics, APInt(16, bits)).convertToDouble();
   }
   return tensor;
 }
@@ -199,6 +218,16 @@ std::vector<Bytes> onTensorCores(Operation *op, ArrayRef<Bytes> operands) {
   return kernels.run(0, operands);
 }
 
+/// Runs what tensor cores leave to others.
+std::vector<Bytes> withoutTensorCores(Operation *op, ArrayRef<Bytes> operands) {
+  CudaKernels kernels(op, /*tensorCores=*/true);
+  if (!kernels.ok()) {
+    return {};
+  }
+  EXPECT_EQ(kernels.ptx("sm_80").find("mma.sync"), std::string::npos);
+  return kernels.run(0, operands);
+}
+
 std::vector<Tensor> randomArguments(nn::ProgramOp program) {
   std::vector<Tensor> arguments;
   for (auto [number, type] : llvm::enumerate(program.getArgumentTypes())) {
@@ -274,6 +303,22 @@ TEST_P(TensorAttention, IsNearPlainLoops) {
   expectSmallDifference(found, expected, types, 1e-2);
 }
 
+// What it computes otherwise has the host's bits.
+TEST(AttentionForms, TensorCoresComputeSixteenBitsAndSmallHeads) {
+  for (const AttentionCase &attention :
+       {AttentionCase{"f32", 1, 66, 66, 1, 1, 16, 16, Scores::Causal},
+        AttentionCase{"large", 1, 66, 66, 1, 1, 136, 8, Scores::Causal, "bf16"},
+        AttentionCase{"large_values", 1, 66, 66, 1, 1, 8, 136, Scores::Causal,
+                      "bf16"}}) {
+    Differentiated program(attention);
+    std::vector<Tensor> arguments = randomArguments(program.function());
+    formKernels(program, /*whole=*/true);
+    EXPECT_TRUE(runProgram(program.function(), arguments, onHost) ==
+                runProgram(program.function(), arguments, withoutTensorCores))
+        << attention.name;
+  }
+}
+
 // Sizes that fill blocks and that do not; heads that fill vectors and that do
 // not.
 const AttentionCase kCases[] = {
@@ -288,6 +333,7 @@ const AttentionCase kCases[] = {
     {"window_more_queries", 1, 200, 100, 1, 1, 8, 8, Scores::Window},
     {"causal_more_keys", 1, 70, 200, 1, 1, 8, 8, Scores::Causal},
     {"added", 1, 130, 130, 1, 1, 8, 8, Scores::Added},
+    {"excluded", 1, 130, 200, 1, 1, 16, 16, Scores::Excluded},
     {"late", 1, 200, 200, 1, 1, 8, 8, Scores::Late, "f32", true},
     {"window_many_keys", 1, 64, 1100, 1, 1, 4, 4, Scores::Window},
     {"one", 1, 1, 1, 1, 1, 1, 1, Scores::Scaled},
@@ -297,10 +343,14 @@ const AttentionCase kCases[] = {
     {"weighed", 1, 70, 70, 2, 1, 12, 12, Scores::Weighed},
     {"large_heads", 1, 64, 64, 1, 1, 256, 96, Scores::Causal},
     {"many_keys", 1, 16, 4200, 1, 1, 4, 4, Scores::Scaled},
+    {"apart", 1, 70, 70, 2, 2, 16, 32, Scores::Causal, "f32", false, 4},
+    {"apart_aligned", 1, 70, 70, 2, 2, 24, 16, Scores::Causal, "f32", false, 8},
+    {"padding_grouped", 2, 130, 130, 4, 2, 16, 16, Scores::Padding, "f32",
+     true},
     {"half", 1, 130, 130, 2, 1, 24, 18, Scores::Causal, "bf16"},
 };
 
-/// Returns those of them that tensor cores compute, in bf16.
+/// Returns those of them that tensor cores compute, in bf16, and one in f16.
 std::vector<AttentionCase> casesOfTensorCores() {
   std::vector<AttentionCase> cases;
   for (AttentionCase attention : kCases) {
@@ -309,6 +359,8 @@ std::vector<AttentionCase> casesOfTensorCores() {
       cases.push_back(attention);
     }
   }
+  cases.push_back(
+      {"grouped_f16", 2, 65, 65, 6, 2, 16, 16, Scores::Causal, "f16"});
   cases.push_back(
       {"heads_of_128", 1, 130, 130, 2, 1, 128, 128, Scores::Causal, "bf16"});
   return cases;

@@ -44,6 +44,10 @@ void Block::fail(const std::string &what) {
 
 /// A thread that has ended counts as arrived at the block's barriers.
 void Block::onEnd() {
+  if (!copies[running].empty()) {
+    fail(absl::StrCat("thread ", running, " of block ", block,
+                      " ended before copies that it began"));
+  }
   Warp &own = warp();
   own.alive &= ~(1u << running % kWarp);
   --alive;
@@ -157,6 +161,8 @@ void Block::copyLater(char *to, const char *from, uint32_t bytes) {
     touch(reinterpret_cast<uintptr_t>(from), bytes, /*write=*/false);
   }
   std::memcpy(copy.value.data(), from, bytes);
+  // It may be there at any time from now on.
+  touch(reinterpret_cast<uintptr_t>(to), 16, /*write=*/true);
   copies[running].push_back(copy);
 }
 

@@ -28,6 +28,14 @@ absl::Status run(const std::string &body,
     declare i32 @llvm.nvvm.vote.ballot.sync(i32, i1)
     declare void @llvm.nvvm.bar.warp.sync(i32)
     declare void @llvm.nvvm.barrier0()
+    declare {float, float, float, float} @llvm.nvvm.mma.m16n8k16.row.col.bf16(
+      i32, i32, i32, i32, i32, i32, float, float, float, float)
+    declare {i32, i32, i32, i32}
+      @llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4.trans.b16.p3(ptr addrspace(3))
+    declare <2 x bfloat> @llvm.nvvm.ff2bf16x2.rn(float, float)
+    declare void @llvm.nvvm.cp.async.cg.shared.global.16(
+      ptr addrspace(3), ptr addrspace(1))
+    declare void @llvm.nvvm.cp.async.wait.all()
     @row = internal addrspace(3) global [64 x i32] undef, align 16
     @large = internal addrspace(3) global [12289 x i32] undef, align 16
     define void @k(ptr addrspace(1) %words) {
@@ -245,6 +253,86 @@ TEST(Kernels, ThreadsThatOthersWaitFor) {
     end:
   )",
                 "others of its warp are in");
+}
+
+/// Rounds a float to both halves of a word.
+std::string pairOf(const std::string &word, const std::string &number) {
+  return absl::StrCat("%", word, "f = uitofp i32 %", number, " to float\n%",
+                      word, "p = call <2 x bfloat> @llvm.nvvm.ff2bf16x2.rn(",
+                      "float %", word, "f, float %", word, "f)\n%", word,
+                      " = bitcast <2 x bfloat> %", word, "p to i32\n");
+}
+
+TEST(Kernels, MultipliesMatricesByAWarp) {
+  // All of row i is i, all of column j is j: their product is 16 * i * j.
+  std::vector<int32_t> words;
+  absl::Status status =
+      run(absl::StrCat(R"(
+    %lane = and i32 %t, 31
+    %g = lshr i32 %lane, 2
+    %h = add i32 %g, 8
+    )",
+                       pairOf("low", "g"), pairOf("high", "h"), R"(
+    %m = call {float, float, float, float}
+      @llvm.nvvm.mma.m16n8k16.row.col.bf16(i32 %low, i32 %high, i32 %low,
+        i32 %high, i32 %low, i32 %low, float 0.0, float 0.0, float 0.0,
+        float 1.0)
+    %c = extractvalue {float, float, float, float} %m, 3
+    %v = fptosi float %c to i32
+    )",
+                       kWriteOwn),
+          &words);
+  ASSERT_TRUE(status.ok()) << status;
+  for (int32_t i = 0; i < 64; ++i) {
+    int32_t row = i % 32 / 4 + 8, col = i % 4 * 2 + 1;
+    EXPECT_EQ(words[size_t(i)], 16 * row * col + 1);
+  }
+}
+
+/// Copies the 64 words to @row, and loads two matrices of 8 by 8 pairs of
+/// numbers from there, transposed.
+std::string loadCopied(const std::string &wait, const std::string &place) {
+  return absl::StrCat(R"(
+    %first = icmp ult i32 %t, 16
+    br i1 %first, label %copy, label %go
+    copy:
+    %w = shl i32 %t, 2
+    %to = getelementptr i32, ptr addrspace(3) @row, i32 %w
+    %from = getelementptr i32, ptr addrspace(1) %words, i32 %w
+    call void @llvm.nvvm.cp.async.cg.shared.global.16(
+      ptr addrspace(3) %to, ptr addrspace(1) %from)
+    br label %go
+    go:
+    )",
+                      wait, R"(
+    call void @llvm.nvvm.barrier0()
+    %r = and i32 %t, 15
+    %e = shl i32 %r, 3
+    %o = add i32 %e, )",
+                      place, R"(
+    %p = getelementptr i16, ptr addrspace(3) @row, i32 %o
+    %l = call {i32, i32, i32, i32}
+      @llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4.trans.b16.p3(
+        ptr addrspace(3) %p)
+    %v = extractvalue {i32, i32, i32, i32} %l, 1
+    )",
+                      kWriteOwn);
+}
+
+TEST(Kernels, LoadsMatricesThatWereCopied) {
+  const std::string wait = "call void @llvm.nvvm.cp.async.wait.all()\n";
+  std::vector<int32_t> words;
+  absl::Status status = run(loadCopied(wait, "0"), &words);
+  ASSERT_TRUE(status.ok()) << status;
+  // A row has four words, whose low halves are their numbers: the even columns.
+  for (int32_t i = 0; i < 32; ++i) {
+    int32_t col = i / 4, row = i % 4 * 2 + 8;
+    int32_t low = col % 2 ? 0 : row * 4 + col / 2;
+    int32_t high = col % 2 ? 0 : (row + 1) * 4 + col / 2;
+    EXPECT_EQ(words[size_t(i)], low | high << 16);
+  }
+  expectRefused(loadCopied(wait, "4"), "not aligned");
+  expectRefused(loadCopied("", "0"), "ended before copies");
 }
 
 TEST(Kernels, InstructionsThatItDoesNotHave) {

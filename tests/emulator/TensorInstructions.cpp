@@ -38,12 +38,17 @@ uint16_t half(const Block::Words &words, uint32_t first, uint32_t place) {
   return uint16_t(words[first + place / 2] >> place % 2 * 16);
 }
 
-/// Adds a product of 16 by 16 by 8 numbers. Of rows, a thread has its group's
-/// and the eighth after it; of columns, two neighbouring ones.
-void multiply(float *sums, const Block::Words &own, const float *before,
-              float (*toFloat)(uint16_t)) {
+constexpr const char kMultiplyHalf[] = "mma.sync of f16";
+constexpr const char kMultiplyBrain[] = "mma.sync of bf16";
+constexpr const char kLoad[] = "ldmatrix";
+constexpr const char kLoadTransposed[] = "ldmatrix.trans";
+
+/// Adds a product of 16 by 16 by 8 numbers. A thread has its group's row and
+/// the eighth after it, and two neighbouring columns.
+void multiply(const char *instruction, float *sums, const Block::Words &own,
+              const float *before, float (*toFloat)(uint16_t)) {
   Block &block = Block::current();
-  const Block::Words *all = block.together("mma.sync", own);
+  const Block::Words *all = block.together(instruction, own);
   uint32_t group = block.lane() / 4, place = block.lane() % 4;
   for (uint32_t i = 0; i < 4; ++i) {
     uint32_t col = 2 * place + i % 2;
@@ -59,12 +64,12 @@ void multiply(float *sums, const Block::Words &own, const float *before,
   }
 }
 
-template <float (*toFloat)(uint16_t)>
+template <const char *instruction, float (*toFloat)(uint16_t)>
 void multiplyWords(float *sums, uint32_t a0, uint32_t a1, uint32_t a2,
                    uint32_t a3, uint32_t b0, uint32_t b1, float c0, float c1,
                    float c2, float c3) {
   const float before[] = {c0, c1, c2, c3};
-  multiply(sums, {a0, a1, a2, a3, b0, b1}, before, toFloat);
+  multiply(instruction, sums, {a0, a1, a2, a3, b0, b1}, before, toFloat);
 }
 
 /// Loads four matrices of 8 by 8 numbers, of each of which 8 threads say where
@@ -75,7 +80,8 @@ void loadMatrices(uint32_t *words, const char *row) {
   uint64_t address = bitsAs<uint64_t>(row);
   block.touch(address, 16, /*write=*/false);
   const Block::Words *all =
-      block.together("ldmatrix", {uint32_t(address), uint32_t(address >> 32)});
+      block.together(transposed ? kLoadTransposed : kLoad,
+                     {uint32_t(address), uint32_t(address >> 32)});
   auto read = [&](uint32_t matrix, uint32_t line, uint32_t col) {
     const Block::Words &from = all[matrix * 8 + line];
     uint16_t bits = 0;
@@ -107,7 +113,7 @@ uint32_t roundPair(float high, float low) {
   return round(high) << 16 | round(low);
 }
 
-/// Zero in place of what is not normal.
+/// Returns 2^x, with zeros in place of subnormal numbers.
 float power(float x) {
   auto flushed = [](float value) {
     return std::fpclassify(value) == FP_SUBNORMAL ? 0.0f : value;
@@ -125,9 +131,9 @@ void *pointerTo(Function *function) {
 const std::vector<Instruction> &zerograph::emulator::tensorInstructions() {
   static const std::vector<Instruction> all = {
       {"emulator.mma.m16n8k16.row.col.bf16",
-       pointerTo(multiplyWords<fromBrain>)},
+       pointerTo(multiplyWords<kMultiplyBrain, fromBrain>)},
       {"emulator.mma.m16n8k16.row.col.f32.f32",
-       pointerTo(multiplyWords<fromHalf>)},
+       pointerTo(multiplyWords<kMultiplyHalf, fromHalf>)},
       {"emulator.ldmatrix.sync.aligned.m8n8.x4.b16.p3",
        pointerTo(loadMatrices<false>)},
       {"emulator.ldmatrix.sync.aligned.m8n8.x4.trans.b16.p3",

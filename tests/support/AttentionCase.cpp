@@ -107,6 +107,12 @@ std::string AttentionCase::region() const {
                   element == "f64" ? "0xFFF0000000000000" : "0xFF800000", ints,
                   type) +
            "nn.yield %seenscaled : " + tensor(type) + "\n";
+  case Scores::Excluded:
+    return text + "%number = nn.constant dense<70> : " + tensor(ints) + "\n" +
+           compared("other", "ne", "i", "number", ints) +
+           "%both = nn.binary logical_and %causal, %other : " + tensor(bools) +
+           "\n" + masked("both", "scaled", "-3.0e38", ints, type) +
+           "nn.yield %seenscaled : " + tensor(type) + "\n";
   case Scores::Padding: {
     std::string narrow = typeOf({batch, 1, keys, 1}, "i1");
     return text + "%wide = nn.reshape %given : " +

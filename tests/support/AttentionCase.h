@@ -19,9 +19,10 @@ enum class Scores {
   Padding,  ///< Keys that data mask, with causal ones.
   Added, ///< Causal, as a number that is added, from a comparison turned round.
   Late,  ///< Only keys at least 70 before the query, else -infinity.
-  Bias,  ///< A number a head, query and key is added.
-  Capped,  ///< tanh.
-  Weighed, ///< Probabilities of keys from 2 on are multiplied by 1.25, else 0.
+  Excluded, ///< Causal, and query 70 sees none, by a finite mask.
+  Bias,     ///< A number a head, query and key is added.
+  Capped,   ///< tanh.
+  Weighed,  ///< Probabilities of keys from 2 on are multiplied by 1.25, else 0.
 };
 
 struct AttentionCase {
@@ -30,6 +31,8 @@ struct AttentionCase {
   Scores scores = Scores::Scaled;
   std::string element = "f32";
   bool zeroMasked = false;
+  /// Counts the elements that lie between rows of q, k and v.
+  int64_t between = 0;
 
   /// Types, without tensor<>, of %q, %k, %v and, of some, %extra.
   std::vector<std::string> arguments() const;

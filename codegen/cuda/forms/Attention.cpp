@@ -10,8 +10,6 @@ using namespace mlir::zg::cuda;
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 /// Computes a block of queries, which sees all keys.
 class Forward final : public AttentionKernel {
 public:

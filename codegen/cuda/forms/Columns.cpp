@@ -17,6 +17,10 @@ using namespace mlir::zg::cuda;
 
 namespace {
 
+/// Counts the rows whose loads are on their way at once: a thread has too
+/// little else to do while it waits for one.
+constexpr int64_t kRowsTogether = 4;
+
 /// The place of the sums of blocks: [reduction][block][column].
 class BlockSums {
 public:
@@ -78,7 +82,7 @@ ColumnGroup groupOf(CudaBody &body, const Domain &domain, Value column) {
 CudaLaunch emitWhole(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
                      ColumnFolds &folds, StringRef name) {
   CudaBody body(b, kernel, *folds.graph, name);
-  ColumnLoops loops(body, folds);
+  ColumnLoops loops(body, folds, kRowsTogether);
   body.forItem(folds.columns(), [&](Value column) {
     loops.emitGroup(groupOf(body, folds.domain, column));
   });
@@ -91,7 +95,7 @@ CudaLaunch emitBlocks(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
                       StringRef name) {
   CudaBody body(b, kernel, *folds.graph, name, {.scratch = true});
   Lanes &l = body.lanes;
-  ColumnLoops loops(body, folds);
+  ColumnLoops loops(body, folds, kRowsTogether);
   int64_t items = sums.blockCount() * folds.columns();
   body.forItem(items, [&](Value item) {
     Value columns = l.index(folds.columns());

@@ -41,8 +41,8 @@ struct Threads {
   int64_t block = kBlock;
   /// Elements that a thread computes together.
   int64_t width = 1;
-  /// How many blocks a multiprocessor is to hold at least: a few, where ptxas
-  /// would rather spill registers to hold many. 0: as ptxas likes.
+  /// Counts the blocks that a multiprocessor is to hold at least: few, where
+  /// ptxas would rather spill registers to hold many; 0 leaves it to ptxas.
   int32_t blocksAtLeast = 0;
   /// True if the launch has the kernel's scratch.
   bool scratch = false;

@@ -24,7 +24,18 @@ Node *storedNode(const AttentionOperand &operand) {
     return nullptr;
   }
   Type element = node->operands[0]->element;
-  return element.isF16() || element.isBF16() ? node->operands[0] : nullptr;
+  return nn::isHalf(element) ? node->operands[0] : nullptr;
+}
+
+/// Returns whether each piece of a row of a leaf is in a buffer, at a multiple
+/// of its bytes.
+bool canCopy(const Node &node) {
+  return node.kind == Node::Kind::Load && node.level == Level::Column &&
+         node.access.isContiguous() && !node.access.inner.front().isBounded() &&
+         llvm::none_of(node.access.outer,
+                       [](const ViewDim &dim) { return dim.isBounded(); }) &&
+         !node.view.indirection && isa<BlockArgument>(node.view.base) &&
+         alignedElements(node, kPiece) == kPiece;
 }
 
 /// Returns which of a thread's numbers is the `place`-th of its row 0 or 1.
@@ -35,7 +46,8 @@ int64_t numberOf(int64_t place, int64_t row) {
 } // namespace
 
 Type TensorAttention::elementOf(AttentionLoops &loops) {
-  if (loops.shape.size > kMostSize || loops.shape.valueSize > kMostSize) {
+  if (loops.shape.size > kMostSize || loops.shape.valueSize > kMostSize ||
+      !loops.element.isF32()) {
     return {};
   }
   Type element;
@@ -62,8 +74,8 @@ TensorAttention::TensorAttention(CudaBody &body, AttentionLoops &loops,
   turn = isLarge || loops.isGradient() ? kBlock / 2 : kBlock;
   // A gradient of large heads needs the room for rows.
   slots = isLarge && loops.isGradient() ? 1 : 2;
-  // Rows that are an odd number of pieces apart: eight of them have pieces in
-  // different banks.
+  // Rows lie an odd number of pieces apart, so that eight of them have pieces
+  // in different banks.
   int64_t pitch = size + kPiece;
   columns = {body.declareShared((name + "_columns").str(), l.b.getI16Type(),
                                 slots * 2 * turn * pitch),
@@ -121,9 +133,7 @@ void TensorAttention::bring(AttentionOperand &operand, const OperandRows &rows,
   Node *node = storedNode(operand);
   int64_t cols = from.graph.getDomain().cols;
   int64_t pieces = padded(cols) / kPiece;
-  bool copies = width == kPiece && node->kind == Node::Kind::Load &&
-                node->level == Level::Column && node->access.isContiguous() &&
-                !node->access.inner.front().isBounded();
+  bool copies = width == kPiece && canCopy(*node);
   auto bringPiece = [&](Value number) {
     auto [row, piece] = l.divide(number, pieces);
     Value own = l.min(row, l.sub(rows.count, l.index(1)));

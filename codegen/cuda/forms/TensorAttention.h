@@ -7,8 +7,8 @@
 // multiplied has 16 bits, sums have 32. The gradient multiplies the scores
 // twice, once for the queries and once for the keys: so nothing is added up
 // that another block of threads computes, and bits are always the same. They
-// are not those of the core ops (AttentionLoops.h): as products by a library
-// they are of a device.
+// differ from those of the core ops (AttentionLoops.h), and may differ between
+// GPUs, as those of a library's products do.
 //
 //===----------------------------------------------------------------------===//
 
@@ -96,8 +96,8 @@ protected:
   /// of a turn. `row` is 0 or 1.
   void forScores(Value query, Value key, bool rowsAreKeys,
                  llvm::function_ref<void(int64_t, int64_t, Chunk &)> emit);
-  /// Returns what emit(assume) emits of such a tile. Of tiles that the window
-  /// leaves whole, assume(chunk) gives a chunk what is known of them.
+  /// Returns what emit(assume) emits of such a tile. Where the window leaves
+  /// the whole tile, assume(chunk) gives a chunk what is known then.
   Values
   ofTile(Value query, Value key, bool rowsAreKeys, TypeRange types,
          llvm::function_ref<Values(llvm::function_ref<void(Chunk &)>)> emit);

@@ -10,8 +10,6 @@ using namespace mlir::zg::cuda;
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 /// Computes a block of queries. Its state is, for the thread's two rows, the
 /// maximum so far and the thread's part of the sum; then what values weigh.
 class Forward final : public TensorAttention {
@@ -125,7 +123,7 @@ private:
       inverses.push_back(inverse);
       Value own = l.add(query, rowOf(row));
       Value place = l.add(l.mul(head, l.index(shape.queries)), own);
-      // One of the four threads of a row.
+      // One of the four threads of a row stores.
       Value stores = l.logicalAnd(
           l.compare(arith::CmpIPredicate::slt, own, l.index(shape.queries)),
           l.compare(arith::CmpIPredicate::eq, cores.ownCol, l.index(0)));

@@ -154,8 +154,8 @@ private:
     if (!loops.mayMaskAll()) {
       return addBlocks(lo, hi, sums);
     }
-    // Queries that the window leaves, and those that see nothing but masked
-    // keys.
+    // Adds blocks of queries that the window leaves, and those in which some
+    // query sees nothing but masked keys.
     Value all = l.index(loops.queryBlocks());
     return body.loop(
         l.index(0), all, 1, sums,
@@ -191,8 +191,9 @@ private:
   }
   static Value same(int64_t, Value value) { return value; }
 
-  /// Returns the probabilities of a tile, and the gradients of its scores: of
-  /// rows, two operands, and the columns of a turn.
+  /// Returns the probabilities of a tile, and the gradients of its scores.
+  /// Rows of `first` and columns a make the scores, rows of `second` and
+  /// columns b the gradients of probabilities.
   std::pair<Values, Values>
   computeGradients(const Rows &first, const Rows &second, const Turn &cols,
                    Value query, Value key, bool rowsAreKeys,

@@ -68,8 +68,9 @@ private:
   CudaBody &body;
   Lanes &l;
   bool isHalf;
-  /// Are a thread's place of 16 by 16 where it says where a row begins: rows
-  /// before columns, or columns before rows.
+  /// Give the row and column of 16 by 16 whose address a thread passes to
+  /// ldmatrix: tall, rows are counted before columns; wide, columns before
+  /// rows.
   Value tallRow, tallCol, wideRow, wideCol;
 };
 

@@ -174,18 +174,22 @@ Value AttentionLoops::emitGradient(Body &body, Chunk &chunk,
   return vectorOf(body, ofScore, chunk);
 }
 
+/// Returns whether `a` is at most `b`, and what is required besides holds.
+static Value atMost(Lanes &l, Value a, Value b, Value besides) {
+  Value holds = l.compare(arith::CmpIPredicate::sle, a, b);
+  return besides ? l.logicalAnd(besides, holds) : holds;
+}
+
 Value AttentionLoops::sees(Lanes &l, Value query, Value key,
                            llvm::function_ref<Value()> all) const {
   Value result;
-  auto require = [&](Value least, Value most) {
-    Value holds = l.compare(arith::CmpIPredicate::sle, least, most);
-    result = result ? l.logicalAnd(result, holds) : holds;
-  };
   if (window.ahead) {
-    require(key, l.add(query, l.index(kBlock - 1 + *window.ahead)));
+    Value last = l.add(query, l.index(kBlock - 1 + *window.ahead));
+    result = atMost(l, key, last, result);
   }
   if (window.behind) {
-    require(query, l.add(key, l.index(kBlock - 1 + *window.behind)));
+    Value last = l.add(key, l.index(kBlock - 1 + *window.behind));
+    result = atMost(l, query, last, result);
   }
   return result ? l.logicalOr(result, all()) : result;
 }
@@ -218,15 +222,13 @@ std::pair<Value, Value> AttentionLoops::queryBlocksOf(Lanes &l,
 Value AttentionLoops::leavesAll(Lanes &l, Value query, Value key,
                                 int64_t queries, int64_t keys) const {
   Value result;
-  auto require = [&](Value least, Value most) {
-    Value holds = l.compare(arith::CmpIPredicate::sle, least, most);
-    result = result ? l.logicalAnd(result, holds) : holds;
-  };
   if (window.ahead) {
-    require(l.add(key, l.index(keys - 1 - *window.ahead)), query);
+    Value first = l.add(key, l.index(keys - 1 - *window.ahead));
+    result = atMost(l, first, query, result);
   }
   if (window.behind) {
-    require(l.add(query, l.index(queries - 1 - *window.behind)), key);
+    Value first = l.add(query, l.index(queries - 1 - *window.behind));
+    result = atMost(l, first, key, result);
   }
   return result;
 }
@@ -246,8 +248,15 @@ bool AttentionLoops::mayMaskAll() const {
   }
   bool leavesNone = ahead < 0 || ahead + behind < 0 ||
                     shape.queries - 1 - behind >= shape.keys;
-  return leavesNone || llvm::any_of(scores->getNodes(), [](const Node &node) {
-           return node.kind == Node::Kind::Load;
+  auto isKnown = [&](const Node &node) {
+    return llvm::any_of(window.known,
+                        [&](auto &known) { return known.first == &node; });
+  };
+  // A condition that the window does not follow may mask any key.
+  return leavesNone || llvm::any_of(scores->getNodes(), [&](const Node &node) {
+           bool compares = node.kind == Node::Kind::Op &&
+                           isa<nn::CompareOp>(node.op) && !isKnown(node);
+           return compares || node.kind == Node::Kind::Load;
          });
 }
 

@@ -1,7 +1,8 @@
 //===- AttentionLoops.h - how scores and probabilities are computed -------===//
 //
 // A device computes a block of queries by a block of keys at a time, kBlock of
-// each. Every device has the same bits:
+// each. Every device has the same bits, unless a GPU uses tensor cores
+// (codegen/cuda/forms/TensorAttention.h):
 //
 // - An element of a product is a chain of fma: of scores along the size of the
 //   heads, else along the keys or the queries, in ascending order.
@@ -22,9 +23,12 @@
 #include "passes/ir/nn/Attention.h"
 #include "passes/ir/nn/Numerics.h"
 
+#include <limits>
 #include <optional>
 
 namespace mlir::zg::emit {
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Has the tree of an operand, over its rows by its last dimension.
 struct AttentionOperand {

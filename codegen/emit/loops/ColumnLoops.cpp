@@ -35,26 +35,48 @@ void ColumnLoops::combineInto(SmallVectorImpl<Value> &sums, ValueRange block,
   }
 }
 
+SmallVector<Value> ColumnLoops::valuesOf(const ColumnGroup &group, Value row) {
+  Lanes &l = body.lanes;
+  body.enterRow(row);
+  for (Node *node : folds.reductions) {
+    body.prepare(node->operands[0]);
+  }
+  SmallVector<Value> values(folds.reductions.size() * group.chunks);
+  for (int64_t u = 0; u < group.chunks; ++u) {
+    Chunk chunk = chunkOf(group, u);
+    for (auto [i, node] : llvm::enumerate(folds.reductions)) {
+      values[i * group.chunks + u] =
+          l.splat(body.vector(node->operands[0], chunk));
+    }
+  }
+  return values;
+}
+
 SmallVector<Value> ColumnLoops::emitRows(const ColumnGroup &group, Value lo,
                                          Value hi, ValueRange sums) {
   Lanes &l = body.lanes;
-  Value first = group.run ? l.mul(group.run, l.index(folds.length())) : Value();
-  return body.loop(lo, hi, 1, sums, [&](Value row, ValueRange carried) {
-    body.enterRow(first ? l.add(first, row) : row);
-    for (Node *node : folds.reductions) {
-      body.prepare(node->operands[0]);
-    }
-    SmallVector<Value> next(carried), values(carried.size());
-    for (int64_t u = 0; u < group.chunks; ++u) {
-      Chunk chunk = chunkOf(group, u);
-      for (auto [i, node] : llvm::enumerate(folds.reductions)) {
-        values[i * group.chunks + u] =
-            l.splat(body.vector(node->operands[0], chunk));
-      }
-    }
-    combineInto(next, values, group.chunks);
-    return next;
-  });
+  Value begin = group.run ? l.mul(group.run, l.index(folds.length())) : Value();
+  auto addRows = [&](Value first, Value end, int64_t count, ValueRange before) {
+    return body.loop(
+        first, end, count, before, [&](Value row, ValueRange carried) {
+          SmallVector<SmallVector<Value>> rows;
+          for (int64_t i = 0; i < count; ++i) {
+            Value own = i == 0 ? row : l.add(row, l.index(i));
+            rows.push_back(valuesOf(group, begin ? l.add(begin, own) : own));
+          }
+          SmallVector<Value> next(carried);
+          for (ArrayRef<Value> values : rows) {
+            combineInto(next, values, group.chunks);
+          }
+          return next;
+        });
+  };
+  if (rowsTogether == 1) {
+    return addRows(lo, hi, 1, sums);
+  }
+  Value rest = l.divide(l.sub(hi, lo), rowsTogether).second;
+  Value whole = l.sub(hi, rest);
+  return addRows(whole, hi, 1, addRows(lo, whole, rowsTogether, sums));
 }
 
 void ColumnLoops::emitResults(const ColumnGroup &group, ArrayRef<Value> sums) {

@@ -27,7 +27,10 @@ struct ColumnGroup {
 
 class ColumnLoops {
 public:
-  ColumnLoops(Body &body, ColumnFolds &folds) : body(body), folds(folds) {}
+  /// `rowsTogether`: what so many rows need is read before any of it is added,
+  /// which changes no bits.
+  ColumnLoops(Body &body, ColumnFolds &folds, int64_t rowsTogether = 1)
+      : body(body), folds(folds), rowsTogether(rowsTogether) {}
 
   /// The columns of a group, from the first row to the results.
   void emitGroup(const ColumnGroup &group);
@@ -45,9 +48,13 @@ public:
 
 private:
   Chunk chunkOf(const ColumnGroup &group, int64_t number);
+  /// Returns what a row, counted over all runs, adds to each reduction in each
+  /// chunk.
+  SmallVector<Value> valuesOf(const ColumnGroup &group, Value row);
 
   Body &body;
   ColumnFolds &folds;
+  int64_t rowsTogether;
 };
 
 } // namespace mlir::zg::emit

@@ -77,3 +77,37 @@ nn.program @micro(%t: tensor<4x8xf32> {nn.input = #nn.input<"t", per_sample = tr
   nn.return %loss, %g : tensor<f32>, tensor<4x8xf32>
 }
 }
+
+// -----
+
+// A sum over rows adds up what a product reads rounded. One along rows does not,
+// nor one of what no product reads.
+
+// CHECK-LABEL: nn.program @micro
+// CHECK: %[[G:.+]] = nn.binary mul %x, %x
+// CHECK: nn.matmul
+// CHECK: %[[G16:.+]] = nn.convert %[[G]] : tensor<8x8xf32> -> tensor<8x8xbf16>
+// CHECK: %[[AGAIN:.+]] = nn.convert %[[G16]] : tensor<8x8xbf16> -> tensor<8x8xf32>
+// CHECK: nn.reduce sum %[[AGAIN]] [0]
+// CHECK: nn.reduce sum %[[G]] [1]
+// CHECK: %[[C:.+]] = nn.unary cos %[[G]]
+// CHECK: nn.reduce sum %[[C]] [0]
+module attributes {nn.precision = bf16} {
+nn.program @micro(%x: tensor<8x8xf32> {nn.input = #nn.input<"x", per_sample = true>},
+    %w: tensor<8x8xf32> {nn.parameter = #nn.parameter<"w", module = "", trainable = true, init = normal>})
+    -> (tensor<f32> {nn.output = "loss"}, tensor<8x8xf32> {nn.gradient = "w"},
+        tensor<1x8xf32> {nn.output = "a"}, tensor<8x1xf32> {nn.output = "b"},
+        tensor<1x8xf32> {nn.output = "c"}) {
+  %m = nn.reduce sum %w [0, 1] : tensor<8x8xf32> -> tensor<1x1xf32>
+  %loss = nn.reshape %m : tensor<1x1xf32> -> tensor<f32>
+  %g = nn.binary mul %x, %x : tensor<8x8xf32>
+  %g16 = nn.convert %g : tensor<8x8xf32> -> tensor<8x8xbf16>
+  %w16 = nn.convert %w : tensor<8x8xf32> -> tensor<8x8xbf16>
+  %p = nn.matmul %g16, %w16 : tensor<8x8xbf16>, tensor<8x8xbf16> -> tensor<8x8xf32>
+  %a = nn.reduce sum %g [0] : tensor<8x8xf32> -> tensor<1x8xf32>
+  %b = nn.reduce sum %g [1] : tensor<8x8xf32> -> tensor<8x1xf32>
+  %other = nn.unary cos %g : tensor<8x8xf32> -> tensor<8x8xf32>
+  %c = nn.reduce sum %other [0] : tensor<8x8xf32> -> tensor<1x8xf32>
+  nn.return %loss, %p, %a, %b, %c : tensor<f32>, tensor<8x8xf32>, tensor<1x8xf32>, tensor<8x1xf32>, tensor<1x8xf32>
+}
+}

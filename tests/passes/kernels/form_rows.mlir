@@ -140,3 +140,54 @@ nn.program @angles(%x: tensor<32768xf32>, %y: tensor<4x32768xf32>) -> (tensor<32
   %5 = nn.binary mul %y, %4 : tensor<4x32768xf32>
   nn.return %2, %5 : tensor<32768xf32>, tensor<4x32768xf32>
 }
+
+// A costly value that another kernel needs is computed again, and no buffer has
+// it; a chain of more than four is stored.
+// CHECK-LABEL: nn.program @again
+// CHECK: %[[Y:.+]] = nn.kernel rows (%{{.*}} = %x) : (tensor<8x8xf32>) -> tensor<8x8xf32>
+// CHECK: %[[P:.+]] = nn.matmul %[[Y]], %w
+// CHECK: nn.kernel rows (%{{.*}} = %x, %{{.*}} = %[[P]])
+// CHECK: nn.unary tanh
+// CHECK: nn.yield
+nn.program @again(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %t = nn.unary tanh %x : tensor<8x8xf32> -> tensor<8x8xf32>
+  %y = nn.binary mul %t, %x : tensor<8x8xf32>
+  %p = nn.matmul %y, %w : tensor<8x8xf32>, tensor<8x8xf32> -> tensor<8x8xf32>
+  %r = nn.binary mul %t, %p : tensor<8x8xf32>
+  nn.return %r : tensor<8x8xf32>
+}
+
+// CHECK-LABEL: nn.program @stored
+// CHECK: %[[Y:.+]]:2 = nn.kernel rows (%{{.*}} = %x)
+// CHECK: %[[P:.+]] = nn.matmul
+// CHECK: nn.kernel rows (%{{.*}} = %[[Y]]#{{.}}, %{{.*}} = %[[P]])
+// CHECK-NOT: nn.unary
+// CHECK: nn.yield
+nn.program @stored(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %0 = nn.unary tanh %x : tensor<8x8xf32> -> tensor<8x8xf32>
+  %1 = nn.unary exp %0 : tensor<8x8xf32> -> tensor<8x8xf32>
+  %2 = nn.unary tanh %1 : tensor<8x8xf32> -> tensor<8x8xf32>
+  %3 = nn.unary exp %2 : tensor<8x8xf32> -> tensor<8x8xf32>
+  %t = nn.unary tanh %3 : tensor<8x8xf32> -> tensor<8x8xf32>
+  %y = nn.binary mul %t, %x : tensor<8x8xf32>
+  %p = nn.matmul %y, %w : tensor<8x8xf32>, tensor<8x8xf32> -> tensor<8x8xf32>
+  %r = nn.binary mul %t, %p : tensor<8x8xf32>
+  nn.return %r : tensor<8x8xf32>
+}
+
+// A costly value that is repeated is stored: it would be computed for every row.
+// CHECK-LABEL: nn.program @repeated
+// CHECK: %[[E:.+]] = nn.kernel rows (%{{.*}} = %b)
+// CHECK: nn.unary exp
+// CHECK: nn.kernel rows (%{{.*}} = %[[E]], %{{.*}} = %x)
+// CHECK-NOT: nn.unary
+// CHECK: nn.yield
+nn.program @repeated(%x: tensor<8x8xf32>, %b: tensor<1x8xf32>, %w: tensor<8x8xf32>)
+    -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+  %e = nn.unary exp %b : tensor<1x8xf32> -> tensor<1x8xf32>
+  %wide = nn.broadcast %e : tensor<1x8xf32> -> tensor<8x8xf32>
+  %y = nn.binary mul %wide, %x : tensor<8x8xf32>
+  %p = nn.matmul %y, %w : tensor<8x8xf32>, tensor<8x8xf32> -> tensor<8x8xf32>
+  %r = nn.binary mul %wide, %p : tensor<8x8xf32>
+  nn.return %r, %y : tensor<8x8xf32>, tensor<8x8xf32>
+}
