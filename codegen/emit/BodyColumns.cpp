@@ -115,14 +115,15 @@ Value Body::readVector(const Access &access, const RowPlace &place,
   bool repeated = !extraOffset && llvm::all_of(access.inner, [](auto &dim) {
     return dim.stride == 0;
   });
-  if (bounded && contiguous && !chunk.mask &&
+  bool wholeChunks = !chunk.mask || !lanes.isVector(chunk.mask);
+  if (bounded && contiguous && wholeChunks &&
       boundWholeChunks(access, lanes.width)) {
     const ViewDim &dim = access.inner.front();
     Value above = lanes.sub(chunk.col, lanes.index(dim.lo));
     Value inside = lanes.compare(arith::CmpIPredicate::ult, above,
                                  lanes.index(dim.hi - dim.lo));
     return load(place.pointer, chunk.col, element, /*asVector=*/true,
-                both(place.inBounds, inside),
+                both(chunk.mask, both(place.inBounds, inside)),
                 lanes.constant(lanes.vectorOf(valueType(element)), padValue),
                 together);
   }

@@ -89,6 +89,31 @@ TEST(Accesses, NoWiderThanAPlaceIsAligned) {
                                          Not(HasSubstr("ld.global.v"))));
 }
 
+/// Puts `cols` columns of zeros before and after those of an operand, and adds
+/// rows up or does not.
+std::string paddedRows(int64_t cols, bool sums) {
+  std::string wide = "tensor<5x" + std::to_string(16 + 2 * cols) + "xf32>";
+  std::string text = "%p = nn.pad %a [0, " + std::to_string(cols) +
+                     "] value 0.0 : f32 : tensor<5x16xf32> -> " + wide +
+                     "\n%e = nn.unary exp %p : " + wide + " -> " + wide + "\n";
+  std::string result = sums ? "tensor<5x1xf32>" : wide;
+  text += sums ? "%r = nn.reduce sum %e [1] : " + wide + " -> " + result
+               : "%r = nn.binary mul %e, %e : " + wide;
+  return kernelText("tensor<5x16xf32>", result, text);
+}
+
+TEST(Accesses, BoundsOfColumns) {
+  for (int64_t cols : {1, 2, 3, 4, 8, 12}) {
+    expectMatchesInterpreter(paddedRows(cols, false), 1e-5);
+    expectMatchesInterpreter(paddedRows(cols, true), 1e-5);
+  }
+  expectSays(ptxOf(paddedRows(8, false)), "ld.global.v4.f32");
+  EXPECT_THAT(
+      ptxOf(paddedRows(2, false)),
+      AllOf(HasSubstr("ld.global.v2.f32"), Not(HasSubstr("ld.global.v4.f32"))));
+  EXPECT_THAT(ptxOf(paddedRows(3, false)), Not(HasSubstr("ld.global.v")));
+}
+
 TEST(Accesses, RowsByPairs) {
   for (int64_t cols : {2, 62, 96, 97, 130, 4098, 4100, 8322}) {
     expectMatchesInterpreter(rowSum(cols), 1e-4);
