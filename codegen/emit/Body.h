@@ -15,8 +15,8 @@
 
 namespace mlir::zg::emit {
 
-/// As many columns of one row as there are lanes. Without a mask, the first is at
-/// a multiple of the width.
+/// As many columns of one row as there are lanes. Without a mask, the first is
+/// at a multiple of the width.
 struct Chunk {
   Chunk(Value col, Value mask) : col(col), mask(mask) {}
 

@@ -122,10 +122,6 @@ protected:
   /// Returns e^(x - base).
   Value power(Value x, Value base);
 
-private:
-  Turn turnOf(Value number);
-
-protected:
   CudaBody &body;
   Lanes &l;
   AttentionLoops &loops;
@@ -138,6 +134,9 @@ protected:
   /// has.
   SharedMatrix columns;
   Value head;
+
+private:
+  Turn turnOf(Value number);
 };
 
 /// Emits the block of threads `item` of a kernel of attention, or of its
