@@ -134,6 +134,16 @@ bool isMultipliedRounded(Value value, Type half) {
   });
 }
 
+/// Returns whether the value is the gradient of a softmax cross entropy, whose
+/// rows add up to 0 only before they are rounded.
+bool isOfProbabilities(Value value) {
+  Operation *op = value.getDefiningOp();
+  while (op && moves(op)) {
+    op = op->getOperand(0).getDefiningOp();
+  }
+  return isa_and_present<SoftmaxCrossEntropyGradOp>(op);
+}
+
 /// Adds up over rows what products read: a gradient would be stored in two
 /// types if the gradient of a bias took it before it is rounded.
 void narrowSums(ProgramOp micro, Type half) {
@@ -144,7 +154,7 @@ void narrowSums(ProgramOp micro, Type half) {
         llvm::is_contained(reduce.getDims(), last)) {
       continue;
     }
-    if (isMultipliedRounded(value, half)) {
+    if (isMultipliedRounded(value, half) && !isOfProbabilities(value)) {
       OpBuilder builder(reduce);
       NNBuilder b(builder, reduce.getLoc());
       Value again = b.convert(b.convert(value, half), elementOf(value));
