@@ -303,7 +303,7 @@ TEST_P(TensorAttention, IsNearPlainLoops) {
   expectSmallDifference(found, expected, types, 1e-2);
 }
 
-// What it computes otherwise has the host's bits.
+// Attention that tensor cores do not compute has the host's bits.
 TEST(AttentionForms, TensorCoresComputeSixteenBitsAndSmallHeads) {
   for (const AttentionCase &attention :
        {AttentionCase{"f32", 1, 66, 66, 1, 1, 16, 16, Scores::Causal},

@@ -52,7 +52,8 @@ public:
   void copyLater(char *to, const char *from, uint32_t bytes);
   void finishCopies();
 
-  /// What a thread gives to an instruction that its warp executes together.
+  /// Holds the operands that a thread passes to an instruction of its whole
+  /// warp.
   using Words = std::array<uint32_t, 6>;
   /// Returns what each thread of the warp gave, once all have come.
   const Words *together(const char *instruction, const Words &own) {

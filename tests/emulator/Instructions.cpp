@@ -33,11 +33,6 @@ void *shared(int32_t number) {
 void syncWarp(int32_t mask) { Block::current().syncWarp(uint32_t(mask)); }
 void syncBlock() { Block::current().syncBlock(); }
 
-template <typename Function>
-void *pointerTo(Function *function) {
-  return reinterpret_cast<void *>(function);
-}
-
 } // namespace
 
 const std::vector<Instruction> &zerograph::emulator::instructions() {

@@ -17,6 +17,12 @@ struct Instruction {
 /// when it is linked.
 const std::vector<Instruction> &instructions();
 
+/// Returns a function as an instruction's.
+template <typename Function>
+void *pointerTo(Function *function) {
+  return reinterpret_cast<void *>(function);
+}
+
 } // namespace zerograph::emulator
 
 #endif // ZEROGRAPH_TESTS_EMULATOR_INSTRUCTIONS_H

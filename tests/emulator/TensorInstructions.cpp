@@ -121,11 +121,6 @@ float power(float x) {
   return flushed(std::exp2(flushed(x)));
 }
 
-template <typename Function>
-void *pointerTo(Function *function) {
-  return reinterpret_cast<void *>(function);
-}
-
 } // namespace
 
 const std::vector<Instruction> &zerograph::emulator::tensorInstructions() {

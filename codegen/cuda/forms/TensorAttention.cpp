@@ -197,14 +197,14 @@ TensorAttention::Rows TensorAttention::bringRows(AttentionOperand &operand,
 
 TensorAttention::Values TensorAttention::multiply(const Rows &rows,
                                                   const SharedMatrix &matrix,
-                                                  int64_t cols, int64_t size) {
-  Values sums = zeros(cols);
+                                                  int64_t size) {
+  Values sums = zeros(turn);
   Value first = l.mul(cores.warp, l.index(TensorCores::kRows));
   for (int64_t depth = 0; depth < size; depth += TensorCores::kDepth) {
     Fragment left = rows.shared.pointer
                         ? cores.left(rows.shared, first, depth)
                         : rows.fragments[depth / TensorCores::kDepth];
-    for (int64_t col = 0; col < cols; col += 2 * TensorCores::kCols) {
+    for (int64_t col = 0; col < turn; col += 2 * TensorCores::kCols) {
       cores.multiply(left, cores.rightByRows(matrix, col, depth),
                      MutableArrayRef(sums).slice(
                          col / TensorCores::kCols * kSums, 2 * kSums));

@@ -80,9 +80,8 @@ protected:
   /// the shared columns, which are free before and after.
   Rows bringRows(AttentionOperand &operand, const OperandRows &rows,
                  int64_t size);
-  /// Returns the products of rows and of `cols` rows of a matrix, along `size`.
-  Values multiply(const Rows &rows, const SharedMatrix &matrix, int64_t cols,
-                  int64_t size);
+  /// Returns the products of rows and of the columns of a turn, along `size`.
+  Values multiply(const Rows &rows, const SharedMatrix &matrix, int64_t size);
   /// Adds the product of numbers of a tile, rounded, and as many rows of a
   /// matrix as the tile has columns.
   Values addProduct(ValueRange sums, ArrayRef<Value> tile,

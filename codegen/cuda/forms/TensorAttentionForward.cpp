@@ -62,8 +62,7 @@ private:
   /// Returns the state after a turn of keys.
   Values addKeys(const Turn &keys, ValueRange state) {
     Value key = keys.first;
-    Values x =
-        emitScores(key, multiply(queries, keys.a, turn, padded(shape.size)));
+    Values x = emitScores(key, multiply(queries, keys.a, padded(shape.size)));
     Values most = {state[0], state[1]};
     for (int64_t i = 0; i < int64_t(x.size()); ++i) {
       if (Value inside = isCol(key, i, shape.keys)) {

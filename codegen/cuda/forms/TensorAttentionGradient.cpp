@@ -198,10 +198,10 @@ private:
   computeGradients(const Rows &first, const Rows &second, const Turn &cols,
                    Value query, Value key, bool rowsAreKeys,
                    llvm::function_ref<Softmax(int64_t, int64_t)> softmaxOf) {
-    Values products = multiply(first, cols.a, turn, padded(shape.size));
+    Values products = multiply(first, cols.a, padded(shape.size));
     size_t count = products.size();
     llvm::append_range(products,
-                       multiply(second, cols.b, turn, padded(shape.valueSize)));
+                       multiply(second, cols.b, padded(shape.valueSize)));
     int64_t allCols = rowsAreKeys ? shape.queries : shape.keys;
     Values both =
         ofTile(query, key, rowsAreKeys, ValueRange(products).getTypes(),
