@@ -4,6 +4,7 @@
 
 #include "tests/emulator/Block.h"
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -11,25 +12,19 @@ using namespace zerograph::emulator;
 
 namespace {
 
-template <typename To, typename From>
-To bitsAs(From value) {
-  static_assert(sizeof(To) == sizeof(From));
-  To result;
-  std::memcpy(&result, &value, sizeof(To));
-  return result;
+float fromHalf(uint16_t bits) { return float(std::bit_cast<_Float16>(bits)); }
+float fromBrain(uint16_t bits) {
+  return std::bit_cast<float>(uint32_t(bits) << 16);
 }
 
-float fromHalf(uint16_t bits) { return float(bitsAs<_Float16>(bits)); }
-float fromBrain(uint16_t bits) { return bitsAs<float>(uint32_t(bits) << 16); }
-
 uint32_t toHalf(float value) {
-  return bitsAs<uint16_t>(static_cast<_Float16>(value));
+  return std::bit_cast<uint16_t>(static_cast<_Float16>(value));
 }
 uint32_t toBrain(float value) {
   if (std::isnan(value)) {
     return 0x7fff;
   }
-  uint32_t bits = bitsAs<uint32_t>(value);
+  uint32_t bits = std::bit_cast<uint32_t>(value);
   return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
 }
 
@@ -77,7 +72,7 @@ void multiplyWords(float *sums, uint32_t a0, uint32_t a1, uint32_t a2,
 template <bool transposed>
 void loadMatrices(uint32_t *words, const char *row) {
   Block &block = Block::current();
-  uint64_t address = bitsAs<uint64_t>(row);
+  uint64_t address = std::bit_cast<uint64_t>(row);
   block.touch(address, 16, /*write=*/false);
   const Block::Words *all =
       block.together(transposed ? kLoadTransposed : kLoad,
@@ -86,7 +81,7 @@ void loadMatrices(uint32_t *words, const char *row) {
     const Block::Words &from = all[matrix * 8 + line];
     uint16_t bits = 0;
     std::memcpy(&bits,
-                bitsAs<const char *>(from[0] | uint64_t(from[1]) << 32) +
+                std::bit_cast<const char *>(from[0] | uint64_t(from[1]) << 32) +
                     2 * col,
                 sizeof bits);
     return uint32_t(bits);
