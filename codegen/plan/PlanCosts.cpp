@@ -38,12 +38,15 @@ void writeProduct(nn::MatmulOp matmul, plan::Kernel &entry) {
   entry.set_elements(uint64_t(type.getNumElements()));
   plan::Operand &a = *entry.mutable_operands(0),
                 &b = *entry.mutable_operands(1);
-  plan::Operand &c = *entry.mutable_operands(2);
+  plan::Operand &c = *entry.mutable_operands(entry.operands_size() - 1);
   auto read = zerograph::readInProduct(uint64_t(batch), a.bytes(), b.bytes(),
                                        c.bytes());
   a.set_moved(read[0].saturated());
   b.set_moved(read[1].saturated());
   c.set_moved(c.bytes());
+  if (matmul.getInto()) {
+    entry.mutable_operands(2)->set_moved(c.bytes());
+  }
   int64_t k = lhs.getDimSize(rank - (matmul.getTransposeA() ? 2 : 1));
   plan::ElementType in = a.type() == plan::F64 ? plan::F64 : plan::F32;
   addOperations(entry, in).set_multiply_adds(uint64_t(type.getNumElements()) *

@@ -53,6 +53,7 @@ plan::Matmul mlir::zg::planMatmul(const MatmulShape &shape) {
   matmul.set_k(shape.k);
   matmul.set_transpose_a(shape.transposeA);
   matmul.set_transpose_b(shape.transposeB);
+  matmul.set_accumulate(shape.accumulate);
   if (shape.resultType) {
     matmul.set_result_type(planType(shape.resultType));
   }

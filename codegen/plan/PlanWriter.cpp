@@ -94,7 +94,6 @@ LogicalResult writeOperands(Operation *kernel, plan::Kernel &entry) {
       return kernel->emitError("reads ") << type << ", which no plan can hold";
     }
   }
-  auto fused = dyn_cast<nn::KernelOp>(kernel);
   for (OpResult result : kernel->getResults()) {
     if (!add(result.getType(), plan::WRITE)) {
       return kernel->emitError("makes ")
@@ -102,12 +101,11 @@ LogicalResult writeOperands(Operation *kernel, plan::Kernel &entry) {
     }
     plan::Operand &written = *entry.mutable_operands(entry.operands_size() - 1);
     for (unsigned i :
-         fused ? kernels::linearOperands(fused, result.getResultNumber())
-               : SmallVector<unsigned>()) {
+         kernels::linearOperands(kernel, result.getResultNumber())) {
       written.add_linear_in(i);
     }
-    for (unsigned i = 0; fused && i < kernel->getNumOperands(); ++i) {
-      if (sched::canShareStorage(fused, i, result.getResultNumber())) {
+    for (unsigned i = 0; i < kernel->getNumOperands(); ++i) {
+      if (sched::canShareStorage(kernel, i, result.getResultNumber())) {
         written.add_in_place(i);
       }
     }

@@ -82,8 +82,16 @@ private:
 
 } // namespace
 
-SmallVector<unsigned> mlir::zg::kernels::linearOperands(nn::KernelOp kernel,
+SmallVector<unsigned> mlir::zg::kernels::linearOperands(Operation *op,
                                                         unsigned result) {
+  if (auto product = dyn_cast<nn::MatmulOp>(op)) {
+    SmallVector<unsigned> sum;
+    if (product.getInto()) {
+      sum.push_back(product.getIntoMutable().begin()->getOperandNumber());
+    }
+    return sum;
+  }
+  auto kernel = cast<nn::KernelOp>(op);
   Block &body = kernel.getBody().front();
   Value made = body.getTerminator()->getOperand(result);
   DenseSet<Value> together;

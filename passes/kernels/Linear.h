@@ -7,11 +7,11 @@
 
 namespace mlir::zg::kernels {
 
-/// Returns operands in which a result of the kernel is linear, together: it is
-/// a linear function of them and other operands, plus what does not depend on
-/// them. So what adds to a sum is linear in it. Rounding counts as linear. Of
-/// operands that are multiplied, the first is among them.
-SmallVector<unsigned> linearOperands(nn::KernelOp kernel, unsigned result);
+/// Returns operands in which a result of a kernel or product is linear,
+/// together: it is a linear function of them and other operands, plus what does
+/// not depend on them. So what adds to a sum is linear in it. Rounding counts
+/// as linear. Of operands that are multiplied, the first is among them.
+SmallVector<unsigned> linearOperands(Operation *op, unsigned result);
 
 } // namespace mlir::zg::kernels
 

@@ -42,7 +42,8 @@ ArrayRef<int64_t> kernels::shapeOf(Value value) {
 
 bool kernels::isOutside(Operation *op) {
   return !isa<nn::NNDialect>(op->getDialect()) ||
-         isa<nn::KernelOp, nn::ReturnOp>(op) || nn::isLibraryCall(op);
+         isa<nn::KernelOp, nn::ReturnOp>(op) || nn::isLibraryCall(op) ||
+         nn::sharesBytes(op);
 }
 
 bool kernels::isFilled(OpOperand &use) {

@@ -71,9 +71,8 @@ struct PadRowsPass : nn::impl::PadRowsBase<PadRowsPass> {
       llvm::SetVector<Value> buffers;
       getOperation().walk([&](nn::MatmulOp matmul) {
         if (isByLibrary(matmul)) {
-          for (Value operand : matmul->getOperands()) {
-            buffers.insert(stripReshapes(operand));
-          }
+          buffers.insert(stripReshapes(matmul.getLhs()));
+          buffers.insert(stripReshapes(matmul.getRhs()));
           buffers.insert(matmul.getResult());
         }
       });
@@ -95,7 +94,8 @@ private:
       return false; // an argument; or it lies in the host's memory
     }
     auto matmul = dyn_cast<nn::MatmulOp>(result.getOwner());
-    return matmul ? isByLibrary(matmul) : canWriteApart(result);
+    return matmul ? isByLibrary(matmul) && !matmul.getInto()
+                  : canWriteApart(result);
   }
 
   /// Adds the buffer's other names, and the kernels that read it by any. False
@@ -114,7 +114,7 @@ private:
                kernel.getForm() == nn::KernelForm::columns;
       }
       auto matmul = dyn_cast<nn::MatmulOp>(user);
-      return matmul && isByLibrary(matmul);
+      return matmul && isByLibrary(matmul) && matmul.getInto() != name;
     });
   }
 

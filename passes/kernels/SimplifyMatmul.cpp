@@ -93,7 +93,7 @@ struct FoldResultTranspose : OpRewritePattern<nn::TransposeOp> {
     auto matmul = op.getOperand().getDefiningOp<nn::MatmulOp>();
     ArrayRef<int64_t> permutation = op.getPermutation();
     int64_t rank = permutation.size();
-    if (!matmul || !matmul->hasOneUse()) {
+    if (!matmul || matmul.getInto() || !matmul->hasOneUse()) {
       return failure();
     }
     for (int64_t dim = 0; dim < rank; ++dim) {
@@ -120,7 +120,7 @@ struct MergeBatch : OpRewritePattern<nn::MatmulOp> {
   LogicalResult matchAndRewrite(nn::MatmulOp op,
                                 PatternRewriter &rewriter) const override {
     auto broadcast = op.getRhs().getDefiningOp<nn::BroadcastOp>();
-    if (!broadcast || op.getTransposeA()) {
+    if (!broadcast || op.getTransposeA() || op.getInto()) {
       return failure();
     }
     ArrayRef<int64_t> from = shapeOf(broadcast.getOperand());

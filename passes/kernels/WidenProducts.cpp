@@ -36,6 +36,9 @@ void widen(nn::MatmulOp matmul) {
   // One conversion of what is multiplied by itself.
   llvm::SmallDenseMap<Value, Value, 2> converted;
   for (OpOperand &operand : matmul->getOpOperands()) {
+    if (operand.get().getType() == withElement(operand.get(), wide)) {
+      continue; // what the products are added to
+    }
     Value &value = converted[operand.get()];
     if (!value) {
       value = convert(builder, location, operand.get(),

@@ -51,6 +51,13 @@ Place BufferAssignment::operandPlace(Operation *op, unsigned index) const {
     return whole.plus(
         pack.getOffsets()[index] * elementBytesOf(pack.getResult()), 0);
   }
+  if (auto join = dyn_cast<nn::JoinRowsOp>(op)) {
+    int64_t before = 0;
+    for (Value part : join.getParts().take_front(index)) {
+      before += bytesOf(part);
+    }
+    return whole.plus(before, 0);
+  }
   auto gather = cast<zero::AllGatherOp>(op);
   Part part = shardPart(gather.getResult(), gather.getUnit(), index, slices);
   return whole.plus(part.offset, part.stride);
@@ -163,6 +170,18 @@ static Operation *lossBehind(Operation *sum) {
   return sum;
 }
 
+/// Returns the op that makes the first rows of what `loss` reads, if these are
+/// made by tiles, which backward is part of; else `loss`.
+static Operation *firstTileOf(Operation *loss) {
+  for (Value operand : loss->getOperands()) {
+    if (auto join =
+            nn::stripReshapes(operand).getDefiningOp<nn::JoinRowsOp>()) {
+      return nn::stripReshapes(join.getParts().front()).getDefiningOp();
+    }
+  }
+  return loss;
+}
+
 void BufferAssignment::findLoss() {
   Operation *terminator = function.front().getTerminator();
   for (unsigned i = 0; i < function.getNumResults(); ++i) {
@@ -170,7 +189,7 @@ void BufferAssignment::findLoss() {
         function.getResultAttrOfType<zero::StateAttr>(i, zero::kUpdatesAttr);
     Operation *sum = terminator->getOperand(i).getDefiningOp();
     if (sum && state && state.getRole() == zero::kLossRole) {
-      loss = position(lossBehind(sum));
+      loss = position(firstTileOf(lossBehind(sum)));
     }
   }
 }
@@ -216,7 +235,7 @@ LogicalResult BufferAssignment::bindOp(Operation *op) {
   if (isa<nn::ConstantOp, zero::ReleaseOp>(op)) {
     return success();
   }
-  if (!nn::isLibraryCall(op) &&
+  if (!nn::isLibraryCall(op) && !nn::sharesBytes(op) &&
       !isa<nn::KernelOp, nn::ReshapeOp, zero::ShardOp, zero::ViewOp,
            zero::PackOp, zero::AllGatherOp, zero::PrefetchOp, zero::AwaitOp,
            zero::ReduceScatterOp, zero::AllReduceOp, zero::OffloadOp,

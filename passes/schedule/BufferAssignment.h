@@ -13,12 +13,12 @@ namespace mlir::zg::sched {
 ///
 /// Values that share bytes by what they are (see Part) follow from others. The
 /// rest is decided in one backward walk, consumers before producers: a consumer
-/// that wants its operand in a place (a pack, an in-place gather, an update of
-/// a state, a reduction that adds to a sum, a scatter into a table, a write of
-/// what was read from a file) asks for it, and the producer gets it unless it
-/// is taken, or its bytes are read later as what they were. Who was refused
-/// gets a slice of its own, and the consumer copies. An nn.constant has no
-/// place.
+/// that wants its operand in a place (a pack, joined rows, an in-place gather,
+/// an update of a state, a reduction that adds to a sum, products that do, a
+/// scatter into a table, a write of what was read from a file) asks for it, and
+/// the producer gets it unless it is taken, or its bytes are read later as what
+/// they were. Who was refused gets a slice of its own, and the consumer copies.
+/// An nn.constant has no place.
 class BufferAssignment {
 public:
   BufferAssignment(nn::ProgramOp function, SliceTable &slices);
@@ -30,14 +30,15 @@ public:
   /// The place of result `index` of the function: the slice of the state that
   /// it updates, or of the output that it is.
   Place resultPlace(unsigned index) const { return resultPlaces[index]; }
-  /// Returns where operand `index` of a pack or an in-place gather belongs.
+  /// Returns where operand `index` of a pack, of joined rows or of an in-place
+  /// gather belongs.
   Place operandPlace(Operation *op, unsigned index) const;
 
 private:
   LogicalResult bindArguments();
   LogicalResult bindResults(nn::ReturnOp op);
   LogicalResult bindOp(Operation *op);
-  void bindTable(nn::KernelOp kernel);
+  void bindShared(OpOperand &operand);
   void bindBuffer(zero::WriteOp write);
   void bindOperands(Operation *op);
   struct Use;

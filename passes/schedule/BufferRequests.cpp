@@ -99,9 +99,8 @@ bool BufferAssignment::keepsOldValues(Value value, Place want) {
           return false;
         }
       } else {
-        auto kernel = dyn_cast<nn::KernelOp>(producer);
-        if (!kernel || read != want ||
-            !canShareStorage(kernel, reader.use->getOperandNumber(),
+        if (read != want ||
+            !canShareStorage(producer, reader.use->getOperandNumber(),
                              cast<OpResult>(value).getResultNumber())) {
           return false;
         }
@@ -130,7 +129,7 @@ bool BufferAssignment::request(Value value, Place want, unsigned overwritten) {
       want.offset + (slices.world() - 1) * want.stride + bytesOf(value) >
           slices.bytes(want.slice) ||
       !(nn::isLibraryCall(producer) ||
-        isa<nn::KernelOp, zero::PackOp, zero::AllGatherOp,
+        isa<nn::KernelOp, nn::JoinRowsOp, zero::PackOp, zero::AllGatherOp,
             zero::ReduceScatterOp, zero::AllReduceOp, zero::OffloadOp,
             zero::FetchOp, zero::WriteOp>(producer))) {
     return false;
@@ -150,21 +149,17 @@ bool BufferAssignment::request(Value value, Place want, unsigned overwritten) {
   return true;
 }
 
-/// Asks that the table of a scatter lie where its result does.
-void BufferAssignment::bindTable(nn::KernelOp kernel) {
-  OpOperand *table = tableOperand(kernel);
-  if (!table) {
-    return;
-  }
-  Value whole = wholeOf(table->get(), slices);
-  for (OpOperand &operand : kernel->getOpOperands()) {
-    // An operand that is read while the result is written must not be the
-    // table.
-    if (&operand != table && wholeOf(operand.get(), slices) == whole) {
+/// Asks that what an op adds to or scatters into lie where its result does.
+void BufferAssignment::bindShared(OpOperand &shared) {
+  Operation *op = shared.getOwner();
+  Value whole = wholeOf(shared.get(), slices);
+  for (OpOperand &operand : op->getOpOperands()) {
+    // What is read while the result is written lies elsewhere.
+    if (&operand != &shared && wholeOf(operand.get(), slices) == whole) {
       return;
     }
   }
-  request(table->get(), place(kernel.getResult(0)), position(kernel));
+  request(shared.get(), place(op->getResult(0)), position(op));
 }
 
 /// Asks that what is written to a file be made where the state that it replaces
@@ -196,8 +191,8 @@ void BufferAssignment::bindOperands(Operation *op) {
   if (auto write = dyn_cast<zero::WriteOp>(op)) {
     bindBuffer(write);
   }
-  if (auto kernel = dyn_cast<nn::KernelOp>(op)) {
-    bindTable(kernel);
+  if (OpOperand *shared = sharedOperand(op)) {
+    bindShared(*shared);
   }
   // Adds to what the host or a file brings where it arrives.
   auto reduce = dyn_cast<zero::ReduceScatterOp>(op);
@@ -205,7 +200,8 @@ void BufferAssignment::bindOperands(Operation *op) {
     request(reduce.getAccumulator(), place(reduce.getResult()), position(op));
   }
   auto gather = dyn_cast<zero::AllGatherOp>(op);
-  if (isa<zero::PackOp>(op) || (gather && gather.getInPlace())) {
+  if (isa<zero::PackOp, nn::JoinRowsOp>(op) ||
+      (gather && gather.getInPlace())) {
     unsigned overwritten = firstOverwrite(op->getResult(0));
     for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
       if (!operand.getDefiningOp<nn::ConstantOp>()) {

@@ -38,12 +38,36 @@ FailureOr<StepEmitter::Accesses> StepEmitter::computeAccesses(Operation *op,
   for (Value result : op->getResults()) {
     add(accesses, Mode::write, result);
   }
-  if (scratch > 0) {
+  addScratch(accesses, scratch);
+  return accesses;
+}
+
+void StepEmitter::addScratch(Accesses &accesses, int64_t bytes) {
+  if (bytes > 0) {
     add(accesses, Mode::write,
         slices.create("scratch of " + label, location, SliceClass::staging,
-                      scratch),
-        scratch);
+                      bytes),
+        bytes);
   }
+}
+
+/// Returns what a library's product touches. It adds to what lies where its
+/// result does: a sum that could not be made there is copied there first.
+FailureOr<StepEmitter::Accesses> StepEmitter::productAccesses(nn::MatmulOp op,
+                                                              int64_t scratch) {
+  Value into = op.getInto(), result = op.getResult();
+  if (!into) {
+    return computeAccesses(op, scratch);
+  }
+  Place to = storage.place(result);
+  if (storage.place(into) != to) {
+    copy(storage.place(into), to, bytesOf(into), label);
+  }
+  Accesses accesses;
+  add(accesses, Mode::read, op.getLhs());
+  add(accesses, Mode::read, op.getRhs());
+  add(accesses, Mode::read_write, result);
+  addScratch(accesses, scratch);
   return accesses;
 }
 
@@ -67,13 +91,14 @@ LogicalResult StepEmitter::matmul(nn::MatmulOp op) {
   shape.k = lhs.getDimSize(op.getTransposeA() ? rank - 2 : rank - 1);
   shape.transposeA = op.getTransposeA();
   shape.transposeB = op.getTransposeB();
+  shape.accumulate = bool(op.getInto());
 
   std::string error;
   FailureOr<int64_t> scratch = target.matmulScratchBytes(shape, error);
   if (failed(scratch)) {
     return op.emitOpError("is refused by the library: ") << error;
   }
-  FailureOr<Accesses> accesses = computeAccesses(op, *scratch);
+  FailureOr<Accesses> accesses = productAccesses(op, *scratch);
   if (failed(accesses)) {
     return failure();
   }
@@ -89,8 +114,8 @@ LogicalResult StepEmitter::matmul(nn::MatmulOp op) {
       Stream::compute, *accesses, label, TypeAttr::get(shape.elementType),
       shape.resultType ? TypeAttr::get(shape.resultType) : TypeAttr(),
       number(shape.batch), number(shape.m), number(shape.n), number(shape.k),
-      flag(shape.transposeA), flag(shape.transposeB), leading(op.getLhs()),
-      leading(op.getRhs()), leading(op.getResult()));
+      flag(shape.transposeA), flag(shape.transposeB), flag(shape.accumulate),
+      leading(op.getLhs()), leading(op.getRhs()), leading(op.getResult()));
   return success();
 }
 

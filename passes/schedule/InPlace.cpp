@@ -43,8 +43,12 @@ bool usedOnlyBy(Value value, OpOperand &use) {
 
 } // namespace
 
-OpOperand *mlir::zg::sched::tableOperand(nn::KernelOp kernel) {
-  if (kernel.getForm() != nn::KernelForm::scatter) {
+OpOperand *mlir::zg::sched::sharedOperand(Operation *op) {
+  if (auto product = dyn_cast<nn::MatmulOp>(op)) {
+    return product.getInto() ? &*product.getIntoMutable().begin() : nullptr;
+  }
+  auto kernel = dyn_cast<nn::KernelOp>(op);
+  if (!kernel || kernel.getForm() != nn::KernelForm::scatter) {
     return nullptr;
   }
   Operation *yield = kernel.getBody().front().getTerminator();
@@ -61,13 +65,14 @@ OpOperand *mlir::zg::sched::tableOperand(nn::KernelOp kernel) {
   return &kernel->getOpOperand(table.getArgNumber());
 }
 
-bool mlir::zg::sched::canShareStorage(nn::KernelOp kernel, unsigned operand,
+bool mlir::zg::sched::canShareStorage(Operation *op, unsigned operand,
                                       unsigned result) {
-  if (OpOperand *table = tableOperand(kernel);
-      table && table->getOperandNumber() == operand) {
+  if (OpOperand *shared = sharedOperand(op);
+      shared && shared->getOperandNumber() == operand) {
     return true;
   }
-  if (kernel.getForm() != nn::KernelForm::rows ||
+  auto kernel = dyn_cast<nn::KernelOp>(op);
+  if (!kernel || kernel.getForm() != nn::KernelForm::rows ||
       kernel.getOperand(operand).getType() !=
           kernel.getResult(result).getType()) {
     return false;

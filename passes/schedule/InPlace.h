@@ -7,16 +7,16 @@
 
 namespace mlir::zg::sched {
 
-/// Returns whether result `result` of the kernel may have the storage of
-/// operand `operand`: the kernel is elementwise and element i of the operand is
-/// read only where element i of the result is computed, or the operand is the
-/// table that a scatter goes into.
-bool canShareStorage(nn::KernelOp kernel, unsigned operand, unsigned result);
+/// Returns whether result `result` of a kernel or product may have the storage
+/// of operand `operand`: the kernel is elementwise and element i of the operand
+/// is read only where element i of the result is computed, or it is the
+/// `sharedOperand`. False of any other op.
+bool canShareStorage(Operation *op, unsigned operand, unsigned result);
 
-/// The operand of the kernel whose storage its result should have, since the
-/// kernel would copy it otherwise: the table that a scatter goes into, if
-/// the kernel may write there.
-OpOperand *tableOperand(nn::KernelOp kernel);
+/// Returns the operand whose storage the first result of an op should have,
+/// since it would be copied otherwise: the table that a kernel scatters into,
+/// if the kernel may write there, and what a product is added to. Null: none.
+OpOperand *sharedOperand(Operation *op);
 
 } // namespace mlir::zg::sched
 

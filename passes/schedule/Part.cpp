@@ -34,6 +34,10 @@ std::optional<Part> mlir::zg::sched::partOf(Value value,
   if (auto reshape = dyn_cast_or_null<nn::ReshapeOp>(op)) {
     return Part{reshape.getOperand()};
   }
+  if (auto rows = dyn_cast_or_null<nn::TakeRowsOp>(op)) {
+    int64_t row = bytesOf(value) / rows.getType().getDimSize(0);
+    return Part{rows.getOperand(), int64_t(rows.getFirst()) * row};
+  }
   if (auto view = dyn_cast_or_null<zero::ViewOp>(op)) {
     return Part{view.getFlat(),
                 static_cast<int64_t>(view.getOffset()) * elementBytesOf(value)};

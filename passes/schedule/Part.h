@@ -7,8 +7,8 @@
 
 namespace mlir::zg::sched {
 
-/// A value that lies within another: a reshape, view, shard or await, or the
-/// result of an in-place reduction.
+/// A value that lies within another: a reshape, some rows, a view, shard or
+/// await, or the result of an in-place reduction.
 struct Part {
   Value whole;
   int64_t offset = 0; // bytes

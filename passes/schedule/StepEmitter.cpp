@@ -180,6 +180,16 @@ LogicalResult StepEmitter::pack(zero::PackOp op) {
   return success();
 }
 
+/// Copies the rows that could not be made where they belong.
+void StepEmitter::join(nn::JoinRowsOp op) {
+  for (auto [index, part] : llvm::enumerate(op.getParts())) {
+    Place want = storage.operandPlace(op, index);
+    if (storage.place(part) != want) {
+      copy(storage.place(part), want, bytesOf(part), label);
+    }
+  }
+}
+
 /// Copies what could not be computed where it is kept to there. States that are
 /// copied from are copied from first.
 LogicalResult StepEmitter::finish(nn::ReturnOp op) {
@@ -226,6 +236,10 @@ LogicalResult StepEmitter::emit(Operation *op) {
       .Case([&](nn::KernelOp op) { return launch(op); })
       .Case([&](nn::MatmulOp op) { return matmul(op); })
       .Case([&](nn::ConvolutionOp op) { return convolution(op); })
+      .Case([&](nn::JoinRowsOp op) {
+        join(op);
+        return success();
+      })
       .Case([&](zero::PackOp op) { return pack(op); })
       .Case([&](zero::AllGatherOp op) {
         if (op.getInPlace() && failed(inPlaceGather(op))) {

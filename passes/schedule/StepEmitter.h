@@ -44,7 +44,10 @@ private:
   /// Returns what a kernel or library call with `scratch` bytes of workspace
   /// touches. Fails where an operand is a constant.
   FailureOr<Accesses> computeAccesses(Operation *op, int64_t scratch);
+  FailureOr<Accesses> productAccesses(nn::MatmulOp op, int64_t scratch);
+  void addScratch(Accesses &accesses, int64_t bytes);
   LogicalResult pack(zero::PackOp op);
+  void join(nn::JoinRowsOp op);
   template <typename Op>
   void gather(Op op, Value result);
   LogicalResult inPlaceGather(zero::AllGatherOp op);

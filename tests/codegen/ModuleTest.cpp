@@ -40,17 +40,19 @@ TEST(Module, RefusesUnknownTargets) {
 TEST(Module, GeneratedMatmul) {
   for (std::string element : {"f32", "f64"}) {
     for (std::string flags :
-         {"", " transpose_a", " transpose_b", " transpose_a transpose_b"}) {
+         {"", " transpose_a", " transpose_b", " transpose_a transpose_b",
+          " into %c : tensor<2x5x83x"}) {
       bool ta = flags.find("_a") != std::string::npos;
       bool tb = flags.find("_b") != std::string::npos;
       std::string a = ta ? "tensor<2x9x5x" : "tensor<2x5x9x";
       std::string b = tb ? "tensor<2x83x9x" : "tensor<2x9x83x";
-      std::string text = "nn.program @f(%a: " + a + element + ">, %b: " + b +
-                         element + ">) -> tensor<2x5x83x" + element +
-                         "> {\n %0 = nn.matmul %a, %b" + flags + " : " + a +
-                         element + ">, " + b + element + "> -> tensor<2x5x83x" +
-                         element + ">\n nn.return %0 : tensor<2x5x83x" +
-                         element + ">\n}";
+      bool into = flags.find("into") != std::string::npos;
+      std::string text =
+          "nn.program @f(%a: " + a + element + ">, %b: " + b + element +
+          ">, %c: tensor<2x5x83x" + element + ">) -> tensor<2x5x83x" + element +
+          "> {\n %0 = nn.matmul %a, %b" + flags + (into ? element + ">" : "") +
+          " : " + a + element + ">, " + b + element + "> -> tensor<2x5x83x" +
+          element + ">\n nn.return %0 : tensor<2x5x83x" + element + ">\n}";
       Program program(text);
       ASSERT_TRUE(program.ok()) << program.diagnostics();
       nn::MatmulOp matmul;
@@ -61,12 +63,15 @@ TEST(Module, GeneratedMatmul) {
       Library library(*builder.finish());
       Tensor x = randomTensor(matmul.getLhs().getType(), 1, -1, 1);
       Tensor y = randomTensor(matmul.getRhs().getType(), 2, -1, 1);
-      Tensor expected = evaluate(program.function("f"), {x, y})[0];
-      Bytes xb = toBytes(x), yb = toBytes(y);
-      Bytes rb(nn::tensorBytes(matmul.getType()));
-      void *buffers[] = {xb.data(), yb.data(), rb.data()};
-      library.find(info.symbol)(buffers, 0, 3);
-      library.find(info.symbol)(buffers, 3, info.extent);
+      Tensor z = randomTensor(matmul.getType(), 3, -1, 1);
+      Tensor expected = evaluate(program.function("f"), {x, y, z})[0];
+      Bytes xb = toBytes(x), yb = toBytes(y), rb = toBytes(z);
+      std::vector<void *> buffers = {xb.data(), yb.data(), rb.data()};
+      if (into) {
+        buffers.push_back(rb.data()); // in place
+      }
+      library.find(info.symbol)(buffers.data(), 0, 3);
+      library.find(info.symbol)(buffers.data(), 3, info.extent);
       Tensor got = fromBytes(rb, cast<RankedTensorType>(matmul.getType()));
       for (size_t i = 0; i < got.values.size(); ++i) {
         ASSERT_NEAR(got.values[i], expected.values[i],

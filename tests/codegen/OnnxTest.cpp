@@ -368,6 +368,16 @@ std::vector<Case> allCases() {
              "3x5xf32"),
       matmul("batch", "2x4x3xf32", "2x5x4xf32", "transpose_a transpose_b",
              "2x3x5xf32"),
+      {"matmul_into",
+       {{"a", "3x4xf32"}, {"b", "4x5xf32"}, {"c", "3x5xf32"}},
+       "%y = nn.matmul %a, %b into %c : tensor<3x5xf32> : tensor<3x4xf32>, "
+       "tensor<4x5xf32> -> tensor<3x5xf32>",
+       "3x5xf32"},
+      {"matmul_batch_into",
+       {{"a", "2x3x4xf32"}, {"b", "2x4x5xf32"}, {"c", "2x3x5xf32"}},
+       "%y = nn.matmul %a, %b into %c : tensor<2x3x5xf32> : "
+       "tensor<2x3x4xf32>, tensor<2x4x5xf32> -> tensor<2x3x5xf32>",
+       "2x3x5xf32"},
       matmul("half", "3x4xbf16", "4x5xbf16", "", "3x5xf32"),
       {"gather",
        {{"table", "5x3xf32"}, {"ids", "2x4xi64", -2, 7}},

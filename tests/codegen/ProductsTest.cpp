@@ -28,6 +28,7 @@ namespace {
 
 struct Shape {
   int64_t batch, m, n, k;
+  bool into = false; // added to a third operand
 };
 
 std::string textOf(const Shape &s, bool ta, bool tb, const std::string &type) {
@@ -37,10 +38,11 @@ std::string textOf(const Shape &s, bool ta, bool tb, const std::string &type) {
   };
   std::string a = ta ? tensor(s.k, s.m) : tensor(s.m, s.k);
   std::string b = tb ? tensor(s.n, s.k) : tensor(s.k, s.n);
-  return "nn.program @f(%a: " + a + ", %b: " + b +
+  std::string c = tensor(s.m, s.n);
+  return "nn.program @f(%a: " + a + ", %b: " + b + ", %c: " + c +
          ") {\n %0 = nn.matmul %a, %b" + (ta ? " transpose_a" : "") +
-         (tb ? " transpose_b" : "") + " : " + a + ", " + b + " -> " +
-         tensor(s.m, s.n) + "\n nn.return\n}";
+         (tb ? " transpose_b" : "") + (s.into ? " into %c : " + c : "") +
+         " : " + a + ", " + b + " -> " + c + "\n nn.return\n}";
 }
 
 /// Products of them lose bits, cancel, and now and then are denormal.
@@ -63,8 +65,12 @@ Bytes onHost(nn::MatmulOp matmul, std::vector<Bytes> operands) {
   KernelInfo info = *builder.add(matmul);
   Library library(*builder.finish());
   Bytes result(nn::tensorBytes(matmul.getType()));
-  void *buffers[] = {operands[0].data(), operands[1].data(), result.data()};
-  library.find(info.symbol)(buffers, 0, info.extent);
+  std::vector<void *> buffers;
+  for (Bytes &operand : operands) {
+    buffers.push_back(operand.data());
+  }
+  buffers.push_back(result.data());
+  library.find(info.symbol)(buffers.data(), 0, info.extent);
   return result;
 }
 
@@ -127,6 +133,14 @@ TEST(Products, MediumTiles) {
 TEST(Products, LargeTiles) {
   expectSameTransposed({32, 130, 132, 20}, "f32");
   expectSameTransposed({32, 132, 129, 11}, "f32");
+}
+
+TEST(Products, AddedToAnOperand) {
+  for (std::string type : {"f32", "f64"}) {
+    expectSameTransposed({2, 33, 31, 17, /*into=*/true}, type);
+    expectSameTransposed({3, 36, 64, 52, /*into=*/true}, type);
+  }
+  expectSameOnCuda({32, 132, 129, 11, /*into=*/true}, true, false, "f32");
 }
 
 TEST(Products, AccessesOf128Bits) {

@@ -68,6 +68,19 @@ Change matmulRows(plan::Plan &plan, Random &random) {
   });
 }
 
+/// Products that are added to what their result had, and now are not, or the
+/// other way round.
+Change matmulSum(plan::Plan &plan, Random &random) {
+  return first(plan, random, "the sum", [](plan::Step &step) {
+    if (!step.has_matmul()) {
+      return false;
+    }
+    plan::Matmul &matmul = *step.mutable_matmul();
+    matmul.set_accumulate(!matmul.accumulate());
+    return true;
+  });
+}
+
 Change scratch(plan::Plan &plan, Random &random) {
   return first(plan, random, "scratch", [](plan::Step &step) {
     if (!(step.has_matmul() || step.has_convolution()) ||
@@ -242,6 +255,7 @@ std::vector<Mutation> libraryMutations() {
   return {
       {"products", "a dimension", matmulSize, {kInvalidStep}},
       {"products", "rows", matmulRows, {kInvalidStep}},
+      {"products", "sum", matmulSum, {kInvalidStep}},
       {"products", "type", products, {kInvalidStep}},
       {"library calls", "scratch", scratch, {"bytes of scratch here"}},
       {"convolutions", "window", window, {kInvalidStep}},

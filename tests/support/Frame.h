@@ -58,6 +58,8 @@ private:
   void run(nn::ReshapeOp op);
   void run(nn::TransposeOp op);
   void run(nn::SliceOp op);
+  void run(nn::TakeRowsOp op);
+  void run(nn::JoinRowsOp op);
   void run(nn::PadOp op);
   void run(nn::ConcatOp op);
   void run(nn::ReduceOp op);

@@ -155,6 +155,12 @@ void Frame::run(MatmulOp op) {
       }
     }
   }
+  if (op.getInto()) {
+    const Tensor into = get(op.getInto());
+    for (size_t i = 0; i < c.values.size(); ++i) {
+      c.values[i] += into.values[i];
+    }
+  }
   values[op] = c;
 }
 

@@ -49,6 +49,23 @@ void Frame::run(SliceOp op) {
   });
 }
 
+void Frame::run(TakeRowsOp op) {
+  view(op, op.getOperand(), [&](ArrayRef<int64_t> index) {
+    Index source(index);
+    source[0] += op.getFirst();
+    return source;
+  });
+}
+
+void Frame::run(JoinRowsOp op) {
+  Tensor y = empty(op);
+  y.values.clear();
+  for (Value part : op.getParts()) {
+    llvm::append_range(y.values, get(part).values);
+  }
+  values[op] = y;
+}
+
 void Frame::run(PadOp op) {
   const Tensor x = get(op.getOperand());
   Tensor y = filled(op.getType(), scalarValue(op.getValue()));

@@ -38,10 +38,10 @@ void Frame::execute(Operation *op) {
       .Case<ConstantOp, IotaOp, UnaryOp, BinaryOp, CompareOp, SelectOp,
             ConvertOp, ScalarOp, RandomUniformOp, RandomLikeOp, DropoutOp,
             BroadcastOp, ReshapeOp, TransposeOp, SliceOp, PadOp, ConcatOp,
-            ReduceOp, CumsumOp, PoolOp, MatmulOp, ConvolutionOp, GatherOp,
-            ScatterOp, AttentionOp, AttentionGradOp, SoftmaxOp, SoftmaxGradOp,
-            LayerNormOp, LayerNormGradOp, SoftmaxCrossEntropyOp,
-            SoftmaxCrossEntropyGradOp, KernelOp>(
+            TakeRowsOp, JoinRowsOp, ReduceOp, CumsumOp, PoolOp, MatmulOp,
+            ConvolutionOp, GatherOp, ScatterOp, AttentionOp, AttentionGradOp,
+            SoftmaxOp, SoftmaxGradOp, LayerNormOp, LayerNormGradOp,
+            SoftmaxCrossEntropyOp, SoftmaxCrossEntropyGradOp, KernelOp>(
           [&](auto concrete) { run(concrete); })
       .Default([](Operation *other) {
         llvm::report_fatal_error(llvm::Twine("interpreter: no case for ") +

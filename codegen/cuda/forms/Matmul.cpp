@@ -131,7 +131,8 @@ void Product::storeRow(Value row, ArrayRef<Value> sums) {
   for (int64_t group = 0; group < tile.groups; ++group) {
     Value col = l.add(firstCol, tile.placeOf(l, tile.cols, across, group));
     storeGroup(body, l.add(start, col), col, product.n,
-               sums.slice(group * kGroup, kGroup));
+               sums.slice(group * kGroup, kGroup),
+               product.accumulate ? body.operandPointer(2) : Value());
   }
 }
 

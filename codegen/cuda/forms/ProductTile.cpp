@@ -101,21 +101,27 @@ SmallVector<Value> TileOperand::column(Value buffer, Value k, Value thread) {
 }
 
 void cuda::storeGroup(CudaBody &body, Value place, Value col, int64_t n,
-                      ArrayRef<Value> values) {
+                      ArrayRef<Value> values, Value into) {
   Lanes &l = body.lanes;
+  auto store = [&](Value at, ArrayRef<Value> neighbours) {
+    Value value = joined(l, neighbours);
+    if (into) {
+      Value sum = loadTogether(l, into, at, neighbours.front().getType(),
+                               int64_t(neighbours.size()));
+      value = l.add(sum, value);
+    }
+    storeTogether(l, body.resultPointer(0), at, value);
+  };
   auto before = [&](Value column) {
     return l.compare(arith::CmpIPredicate::slt, column, l.index(n));
   };
   if (n % kGroup == 0) {
-    body.when(before(col), [&] {
-      storeTogether(l, body.resultPointer(0), place, joined(l, values));
-    });
+    body.when(before(col), [&] { store(place, values); });
     return;
   }
   for (auto [i, value] : llvm::enumerate(values)) {
     Value number = l.index(int64_t(i));
-    body.when(before(l.add(col, number)), [&, value = value] {
-      storeTogether(l, body.resultPointer(0), l.add(place, number), value);
-    });
+    body.when(before(l.add(col, number)),
+              [&, value = value] { store(l.add(place, number), value); });
   }
 }

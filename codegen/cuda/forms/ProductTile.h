@@ -70,9 +70,10 @@ private:
   Value shared, pointer, start, first;
 };
 
-/// Stores neighbouring elements, those that are before column `n`.
+/// Stores neighbouring elements, those that are before column `n`, each added
+/// to the one of `into` at its place, unless that is null.
 void storeGroup(CudaBody &body, Value place, Value col, int64_t n,
-                ArrayRef<Value> values);
+                ArrayRef<Value> values, Value into);
 
 } // namespace mlir::zg::cuda
 

@@ -29,9 +29,13 @@ void matmulForm(MatmulOp op, OnnxGraph &graph) {
   }
   int64_t rank = op.getResult().getType().getRank();
   if (rank == 2) {
+    SmallVector<std::string> operands = {a, b};
+    if (op.getInto()) {
+      operands.push_back(graph.value(op.getInto()));
+    }
     return graph.set(
         op.getResult(),
-        graph.node("Gemm", {a, b},
+        graph.node("Gemm", operands,
                    {attribute("transA", int64_t(op.getTransposeA())),
                     attribute("transB", int64_t(op.getTransposeB()))}));
   }
@@ -41,7 +45,11 @@ void matmulForm(MatmulOp op, OnnxGraph &graph) {
   if (op.getTransposeB()) {
     b = graph.transpose(b, lastTwoExchanged(rank));
   }
-  graph.set(op.getResult(), graph.node("MatMul", {a, b}));
+  std::string product = graph.node("MatMul", {a, b});
+  if (op.getInto()) {
+    product = graph.node("Add", {product, graph.value(op.getInto())});
+  }
+  graph.set(op.getResult(), product);
 }
 
 /// The zeros around the input, in front of all dimensions and behind all.

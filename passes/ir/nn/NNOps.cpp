@@ -190,6 +190,51 @@ LogicalResult PadOp::verify() {
   return success();
 }
 
+/// Checks that `part` has rows of `whole` from row `first` on, which begin at
+/// an address that every access may rely on.
+static LogicalResult verifyRows(Operation *op, RankedTensorType part,
+                                int64_t first, RankedTensorType whole) {
+  constexpr int64_t kAlignment = 64;
+  if (whole.getRank() == 0 || whole.getDimSize(0) == 0 ||
+      part.getRank() != whole.getRank() ||
+      part.getElementType() != whole.getElementType() ||
+      part.getShape().drop_front() != whole.getShape().drop_front()) {
+    return op->emitOpError("needs rows of one kind, not ")
+           << part << " and " << whole;
+  }
+  if (first < 0 || first + part.getDimSize(0) > whole.getDimSize(0)) {
+    return op->emitOpError("has rows ")
+           << first << " to " << first + part.getDimSize(0) << " of " << whole;
+  }
+  int64_t begin = first * tensorBytes(whole) / whole.getDimSize(0);
+  if (begin % kAlignment != 0) {
+    return op->emitOpError("has rows from ")
+           << first << " on, which begin at byte " << begin << " of " << whole
+           << ", at no multiple of " << kAlignment;
+  }
+  return success();
+}
+
+LogicalResult TakeRowsOp::verify() {
+  return verifyRows(*this, tensor(getResult()), getFirst(),
+                    tensor(getOperand()));
+}
+
+LogicalResult JoinRowsOp::verify() {
+  RankedTensorType whole = tensor(getResult());
+  int64_t first = 0;
+  for (Value part : getParts()) {
+    if (failed(verifyRows(*this, tensor(part), first, whole))) {
+      return failure();
+    }
+    first += tensor(part).getDimSize(0);
+  }
+  if (first != whole.getDimSize(0)) {
+    return emitOpError("joins ") << first << " rows, not those of " << whole;
+  }
+  return success();
+}
+
 LogicalResult ConcatOp::verify() {
   if (getOperands().empty()) {
     return emitOpError("needs at least one operand");
@@ -328,6 +373,9 @@ LogicalResult MatmulOp::verify() {
   }
   if (c.getDimSize(rank - 2) != m || c.getDimSize(rank - 1) != n) {
     return emitOpError("gives ") << m << "x" << n << " matrices, not " << c;
+  }
+  if (getInto() && getInto().getType() != c) {
+    return emitOpError("adds ") << c << " to " << getInto().getType();
   }
   return success();
 }

@@ -84,22 +84,35 @@ def NN_MatmulOp : NN_PureOp<"matmul", [
     are added in f32, and the sum is rounded once, or not at all where the
     result is f32. Becomes a library call.
 
+    With `into %c` the products are added to `%c`, which gives its buffer to the
+    result where nothing reads it later: so a sum of several products needs one
+    buffer.
+
     **Lifespan**: import to lowering into sched, where it becomes a
     `sched.matmul`; where no library takes its type, it moves into a
-    `sched.kernel`.
+    `sched.kernel`. `into` comes from `nn-tile-rows`.
 
     **Constraints:**
     - Operands have one float type; so has the result, or, of f16 and bf16, f32.
     - All three have the same rank, at least 2.
     - Batch dimensions are equal; M, K and N agree.
+    - `into` has the type of the result.
   }];
   let arguments = (ins NN_FloatTensor:$lhs, NN_FloatTensor:$rhs,
-                       UnitAttr:$transpose_a, UnitAttr:$transpose_b);
+                       Optional<NN_FloatTensor>:$into, UnitAttr:$transpose_a,
+                       UnitAttr:$transpose_b);
   let results = (outs NN_FloatTensor:$result);
   let assemblyFormat = [{
     $lhs `,` $rhs (`transpose_a` $transpose_a^)? (`transpose_b` $transpose_b^)?
+    (`into` $into^ `:` type($into))?
     attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)
   }];
+  let builders = [OpBuilder<(ins "Type":$result, "Value":$lhs, "Value":$rhs,
+                                 CArg<"bool", "false">:$transposeA,
+                                 CArg<"bool", "false">:$transposeB), [{
+    build($_builder, $_state, result, lhs, rhs, Value(), transposeA,
+          transposeB);
+  }]>];
   let hasVerifier = 1;
 }
 

@@ -169,4 +169,61 @@ def NN_ConcatOp : NN_PureOp<"concat", [NN_Moves]> {
   let hasFolder = 1;
 }
 
+def NN_TakeRowsOp : NN_PureOp<"take_rows", [NN_SharesBytes]> {
+  let summary = "Some rows of a tensor, where they lie.";
+  let description = [{
+    ```mlir
+    nn.program @example(%x: tensor<512x8xf32>) {
+      %0 = nn.take_rows %x from 128 : tensor<512x8xf32> -> tensor<256x8xf32>
+      nn.return
+    }
+    ```
+    Unlike `nn.slice`, which kernels read through, it is another name for bytes
+    of its operand: kernels of other rows are the same kernel.
+
+    **Lifespan**: `nn-tile-rows` to lowering into sched, where it becomes an
+    alias.
+
+    **Constraints:**
+    - Operand and result differ in their first dimension alone.
+    - The rows are rows of the operand.
+    - They begin at a multiple of 64 bytes.
+  }];
+  let arguments = (ins NN_Tensor:$operand, I64Attr:$first);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = [{
+    $operand `from` $first attr-dict `:` type($operand) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_JoinRowsOp : NN_PureOp<"join_rows", [NN_SharesBytes]> {
+  let summary = "The rows of tensors, one tensor after the other.";
+  let description = [{
+    ```mlir
+    nn.program @example(%x: tensor<256x8xf32>, %y: tensor<128x8xf32>) {
+      %0 = nn.join_rows %x, %y
+          : (tensor<256x8xf32>, tensor<128x8xf32>) -> tensor<384x8xf32>
+      nn.return
+    }
+    ```
+    Unlike `nn.concat`, which a kernel computes, it computes nothing: who makes
+    an operand makes it where it lies in the result. What was made elsewhere is
+    copied.
+
+    **Lifespan**: `nn-tile-rows` to lowering into sched.
+
+    **Constraints:**
+    - Operands and result differ in their first dimension alone.
+    - The result has as many rows as all operands.
+    - The rows of every operand begin at a multiple of 64 bytes of the result.
+  }];
+  let arguments = (ins Variadic<NN_Tensor>:$parts);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = [{
+    $parts attr-dict `:` functional-type($parts, $result)
+  }];
+  let hasVerifier = 1;
+}
+
 #endif // ZEROGRAPH_NN_SHAPE_OPS

@@ -28,6 +28,8 @@ struct PlainView : OpTrait::TraitBase<Op, PlainView> {};
 template <typename Op>
 struct Literal : OpTrait::TraitBase<Op, Literal> {};
 template <typename Op>
+struct SharesBytes : OpTrait::TraitBase<Op, SharesBytes> {};
+template <typename Op>
 struct LibraryCall : OpTrait::TraitBase<Op, LibraryCall> {};
 template <KernelForm form>
 struct Alone {

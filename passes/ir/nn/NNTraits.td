@@ -39,6 +39,9 @@ def NN_PlainView : TraitList<[NN_View, NN_IsPlainView]>;
 // Its elements follow from the op alone, without operands: it needs no buffer.
 def NN_Literal : NN_Trait<"Literal">;
 
+// It computes nothing: its result and its operands share bytes, in no kernel.
+def NN_SharesBytes : NN_Trait<"SharesBytes">;
+
 // A call of the device's library, in no kernel.
 def NN_LibraryCall : NN_Trait<"LibraryCall">;
 

@@ -52,6 +52,10 @@ bool nn::isZeroBytes(Value value) {
   return integer && integer.getValue().isZero();
 }
 
+bool nn::sharesBytes(Operation *op) {
+  return op->hasTrait<traits::SharesBytes>();
+}
+
 bool nn::isLibraryCall(Operation *op) {
   return op->hasTrait<traits::LibraryCall>();
 }

@@ -43,6 +43,9 @@ bool recastsParameter(Operation *op);
 bool isLiteral(Operation *op);
 /// Returns whether all bytes of a constant are zero, as of +0.0.
 bool isZeroBytes(Value value);
+/// Returns whether the op names bytes of its operands, so in no kernel:
+/// take_rows, join_rows.
+bool sharesBytes(Operation *op);
 /// Returns whether the op is a call of the device's library, so in no kernel.
 bool isLibraryCall(Operation *op);
 /// The form of the kernel that the op has to itself; none: it shares one, or is

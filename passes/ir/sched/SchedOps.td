@@ -209,6 +209,7 @@ def Sched_LaunchOp : Sched_StepOp<"launch", (ins FlatSymbolRefAttr:$kernel), [
 def Sched_MatmulOp : Sched_StepOp<"matmul", (ins
     TypeAttr:$element_type, OptionalAttr<TypeAttr>:$result_type, I64Attr:$batch,
     I64Attr:$m, I64Attr:$n, I64Attr:$k, UnitAttr:$transpose_a, UnitAttr:$transpose_b,
+    UnitAttr:$accumulate,
     OptionalAttr<I64Attr>:$lda, OptionalAttr<I64Attr>:$ldb, OptionalAttr<I64Attr>:$ldc)> {
   let summary = "Products of matrices by the device's library.";
   let description = [{
@@ -226,18 +227,20 @@ def Sched_MatmulOp : Sched_StepOp<"matmul", (ins
     row-major; `transpose_a` says that A is stored as [K, M]. They are dense,
     unless `lda`, `ldb` or `ldc` says how many elements apart the rows of A, B
     or C begin, as they are stored. C has
-    the type of A and B unless another one follows, `: bf16 -> f32`. The device
-    cuts C into parts by the shape.
+    the type of A and B unless another one follows, `: bf16 -> f32`. With
+    `accumulate` the products are added to what C has. The device cuts C into
+    parts by the shape.
 
     **Lifespan**: `sched-lower` to the plan.
 
     **Constraints:**
     - Sizes are positive; rows begin no closer together than they are long.
     - The accesses are A, B, C, with the bytes the sizes ask for, and at most
-      one more, which is written: scratch.
+      one more, which is written: scratch. C is written, or `read_write` with
+      `accumulate`.
   }];
   let assemblyFormat = stepFormat # [{
-    `batch` $batch `m` $m `n` $n `k` $k `:` $element_type
+    (`accumulate` $accumulate^)? `batch` $batch `m` $m `n` $n `k` $k `:` $element_type
     (`->` $result_type^)? (`transpose_a` $transpose_a^)? (`transpose_b` $transpose_b^)?
     (`lda` $lda^)? (`ldb` $ldb^)? (`ldc` $ldc^)? attr-dict
   }];

@@ -70,15 +70,20 @@ LogicalResult verifyModes(Step step, ArrayRef<Mode> expected) {
   return success();
 }
 
+/// Checks the modes of all accesses and, where there is one more, of scratch.
+LogicalResult verifyScratchModes(Step step, SmallVector<Mode> modes) {
+  if (step.getAccesses().size() == modes.size() + 1) {
+    modes.push_back(Mode::write);
+  }
+  return verifyModes(step, modes);
+}
+
 /// Operands, results and, where there is one access more, scratch.
 LogicalResult verifyComputeModes(Step step, unsigned operands,
                                  unsigned results) {
   SmallVector<Mode> modes(operands, Mode::read);
   modes.append(results, Mode::write);
-  if (step.getAccesses().size() == modes.size() + 1) {
-    modes.push_back(Mode::write);
-  }
-  return verifyModes(step, modes);
+  return verifyScratchModes(step, modes);
 }
 
 LogicalResult verifyBytes(Step step, unsigned index, int64_t bytes,
@@ -251,8 +256,10 @@ LogicalResult sched::MatmulOp::verify() {
   };
   auto [aRows, aColumns] = getTransposeA() ? std::pair(k, m) : std::pair(m, k);
   auto [bRows, bColumns] = getTransposeB() ? std::pair(n, k) : std::pair(k, n);
+  SmallVector<Mode> modes = {Mode::read, Mode::read,
+                             getAccumulate() ? Mode::read_write : Mode::write};
   return success(
-      succeeded(verifyComputeModes(step, 2, 1)) &&
+      succeeded(verifyScratchModes(step, modes)) &&
       succeeded(verifyMatrix(0, "A", aRows, aColumns, getLda(), element)) &&
       succeeded(verifyMatrix(1, "B", bRows, bColumns, getLdb(), element)) &&
       succeeded(verifyMatrix(2, "C", m, n, getLdc(), sum)));

@@ -65,6 +65,7 @@ std::vector<ProductPart> zerograph::cutProduct(const plan::Matmul &matmul,
   StoredMatrices stored = matricesOf(matmul);
   ProductPart whole;
   whole.matmul = matmul;
+  whole.adds = matmul.accumulate();
   double multiplications =
       double(matmul.m()) * double(matmul.n()) * double(matmul.k());
   if (matmul.batch() > 1 || multiplications < worth ||

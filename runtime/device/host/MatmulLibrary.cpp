@@ -25,11 +25,12 @@ struct PartShape {
   uint64_t a_stride = 0, b_stride = 0, c_stride = 0;
   uint64_t lda = 0, ldb = 0, ldc = 0;
   bool pack = false; // B, before the product
+  bool accumulate = false;
 
   auto key() const {
     return std::make_tuple(int(type), int(sum), batch, m, n, k, transpose_a,
                            transpose_b, a_stride, b_stride, c_stride, lda, ldb,
-                           ldc, pack);
+                           ldc, pack, accumulate);
   }
   bool operator<(const PartShape &other) const { return key() < other.key(); }
 };
@@ -97,6 +98,11 @@ std::shared_ptr<const PartPrimitive> makePrimitive(const PartShape &shape) {
                     shape.ldc);
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  if (shape.accumulate) {
+    dnnl::post_ops sum;
+    sum.append_sum();
+    attributes.set_post_ops(sum);
+  }
   dnnl::memory::desc b = part->b;
   if (shape.pack) {
     b = dnnl::memory::desc(part->b.dims(), dnnl::memory::data_type::f32,
@@ -109,8 +115,10 @@ std::shared_ptr<const PartPrimitive> makePrimitive(const PartShape &shape) {
   if (description.weights_desc() != part->b) {
     part->packed = true;
     part->packed_b = description.weights_desc();
+    dnnl::primitive_attr packing;
+    packing.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     dnnl::reorder::primitive_desc pack(engine(), part->b, engine(),
-                                       part->packed_b, attributes);
+                                       part->packed_b, packing);
     part->pack = dnnl::reorder(pack);
     part->pack_scratch = pack.scratchpad_desc();
   }
@@ -145,6 +153,7 @@ PartShape shapeOf(const plan::Matmul &matmul, const MatmulPart &part,
   shape.k = matmul.k();
   shape.transpose_a = matmul.transpose_a();
   shape.transpose_b = matmul.transpose_b();
+  shape.accumulate = matmul.accumulate();
   StoredMatrices matrices = matricesOf(matmul);
   if (shape.batch > 1) { // else they say nothing
     shape.a_stride = matrices.a.stride;

@@ -59,7 +59,7 @@ absl::Status needAligned(const plan::Plan &plan, const plan::Step &step,
 }
 
 absl::Status needLibraryAccesses(const plan::Plan &plan, const plan::Step &step,
-                                 uint64_t element) {
+                                 uint64_t element, plan::Mode result) {
   if (step.accesses_size() != 3) {
     ZG_RETURN_IF_ERROR(needAccesses(step, 4));
     ZG_RETURN_IF_ERROR(needMode(step, 3, {plan::WRITE, plan::READ_WRITE}));
@@ -67,7 +67,7 @@ absl::Status needLibraryAccesses(const plan::Plan &plan, const plan::Step &step,
   }
   ZG_RETURN_IF_ERROR(needMode(step, 0, {plan::READ}));
   ZG_RETURN_IF_ERROR(needMode(step, 1, {plan::READ}));
-  ZG_RETURN_IF_ERROR(needMode(step, 2, {plan::WRITE}));
+  ZG_RETURN_IF_ERROR(needMode(step, 2, {result}));
   for (int i = 0; i < 3; ++i) {
     ZG_RETURN_IF_ERROR(needAligned(plan, step, i, element));
   }

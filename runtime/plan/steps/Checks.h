@@ -30,10 +30,11 @@ absl::Status needAligned(const plan::Plan &plan, const plan::Step &step,
                          int index, uint64_t element);
 
 /// Checks the accesses of a library call: two operands that are read, a result
-/// that is written and, if there are four accesses, scratch; what is written
+/// of mode `result` and, if there are four accesses, scratch; what is written
 /// lies apart from the rest. Operands and result are of whole elements.
 absl::Status needLibraryAccesses(const plan::Plan &plan, const plan::Step &step,
-                                 uint64_t element);
+                                 uint64_t element,
+                                 plan::Mode result = plan::WRITE);
 
 /// Axes that exist, in ascending order.
 absl::Status needAxes(const plan::Plan &plan,

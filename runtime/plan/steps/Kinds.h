@@ -17,8 +17,8 @@ public:
   }
 };
 
-/// A call of the device's library: two operands of one type, a result and, as a
-/// fourth access, scratch.
+/// A call of the device's library: two operands of one type, a result, to which
+/// it may add, and, as a fourth access, scratch.
 class LibraryStep : public ComputeStep {
 public:
   Effect effect(const plan::Step &step, int access) const final {
@@ -32,6 +32,12 @@ public:
                                : elementType(step);
   }
 
+  /// A sum to which the call adds stays one.
+  bool isLinear(const plan::Plan &, const plan::Step &step, int made,
+                int access) const final {
+    return made == kResult && access == kResult && effect(step, kResult).reads;
+  }
+
   /// Working space stays in caches.
   Cost cost(const plan::Plan &plan, const plan::Step &step) const final {
     Cost cost;
@@ -40,8 +46,8 @@ public:
     for (int i : {0, 1}) {
       move(plan, step, i, {true, false}, bytes[size_t(i)], cost);
     }
-    move(plan, step, kResult, {false, true}, step.accesses(kResult).bytes(),
-         cost);
+    move(plan, step, kResult, effect(step, kResult),
+         step.accesses(kResult).bytes(), cost);
     cost.operations[elementType(step)].multiplyAdds = multiplyAdds(step);
     return cost;
   }

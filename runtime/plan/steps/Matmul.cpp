@@ -84,7 +84,9 @@ public:
                             nameOf(matmul.element_type()));
     }
     ZG_RETURN_IF_ERROR(needMultiplied(plan, step));
-    ZG_RETURN_IF_ERROR(steps::needLibraryAccesses(plan, step, element));
+    ZG_RETURN_IF_ERROR(steps::needLibraryAccesses(
+        plan, step, element,
+        matmul.accumulate() ? plan::READ_WRITE : plan::WRITE));
     StoredMatrices matrices = matricesOf(matmul);
     ZG_RETURN_IF_ERROR(needMatrices(step, 0, "A", matrices.a, element));
     ZG_RETURN_IF_ERROR(needMatrices(step, 1, "B", matrices.b, element));

@@ -266,3 +266,48 @@ module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
   // CHECK-DAG: %x = sched.slice "x"
   // CHECK-DAG: %y = sched.slice "y"
 }
+
+// -----
+
+// Rows are read where they lie, and made where they belong; products are added
+// to what is there.
+
+module {
+  // CHECK-LABEL: sched.program @rows
+  nn.program @rows(
+      %x: tensor<128x16xf32> {nn.input = #nn.input<"x", per_sample = true>},
+      %w: tensor<16x16xf32> {nn.input = #nn.input<"w", per_sample = false>})
+      -> (tensor<16x16xf32> {zero.output = #zero.output<"dw", per_sample = false>},
+          tensor<128x16xf32> {zero.output = #zero.output<"y", per_sample = false>}) {
+    %x0 = nn.take_rows %x from 0 : tensor<128x16xf32> -> tensor<64x16xf32>
+    // CHECK: sched.matmul on(compute) (read %x[0 for 4096], read %w[0 for 1024], write %y[0 for 4096])
+    %y0 = nn.matmul %x0, %w : tensor<64x16xf32>, tensor<16x16xf32> -> tensor<64x16xf32>
+    // CHECK: sched.matmul on(compute) (read %y[0 for 4096], read %x[0 for 4096], write %dw[0 for 1024])
+    %d0 = nn.matmul %y0, %x0 transpose_a : tensor<64x16xf32>, tensor<64x16xf32> -> tensor<16x16xf32>
+    %x1 = nn.take_rows %x from 64 : tensor<128x16xf32> -> tensor<64x16xf32>
+    // CHECK: sched.matmul on(compute) (read %x[4096 for 4096], read %w[0 for 1024], write %y[4096 for 4096])
+    %y1 = nn.matmul %x1, %w : tensor<64x16xf32>, tensor<16x16xf32> -> tensor<64x16xf32>
+    // CHECK: sched.matmul on(compute) (read %y[4096 for 4096], read %x[4096 for 4096], read_write %dw[0 for 1024])
+    // CHECK-SAME: accumulate batch 1 m 16 n 16 k 64 : f32 transpose_a
+    %d1 = nn.matmul %y1, %x1 transpose_a into %d0 : tensor<16x16xf32> : tensor<64x16xf32>, tensor<64x16xf32> -> tensor<16x16xf32>
+    %y = nn.join_rows %y0, %y1 : (tensor<64x16xf32>, tensor<64x16xf32>) -> tensor<128x16xf32>
+    nn.return %d1, %y : tensor<16x16xf32>, tensor<128x16xf32>
+  }
+}
+
+// -----
+
+// What is read later is copied before products are added to it.
+
+module {
+  // CHECK-LABEL: sched.program @copied
+  nn.program @copied(
+      %x: tensor<64x16xf32> {nn.input = #nn.input<"x", per_sample = true>},
+      %c: tensor<16x16xf32> {nn.input = #nn.input<"c", per_sample = false>})
+      -> (tensor<16x16xf32> {zero.output = #zero.output<"sum", per_sample = false>}) {
+    // CHECK: sched.copy on(compute) (read %c[0 for 1024], write %sum[0 for 1024])
+    // CHECK: sched.matmul on(compute) (read %x[0 for 4096], read %x[0 for 4096], read_write %sum[0 for 1024])
+    %0 = nn.matmul %x, %x transpose_a into %c : tensor<16x16xf32> : tensor<64x16xf32>, tensor<64x16xf32> -> tensor<16x16xf32>
+    nn.return %0 : tensor<16x16xf32>
+  }
+}

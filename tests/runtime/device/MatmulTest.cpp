@@ -192,6 +192,24 @@ TEST(MatmulTest, RowsThatLieApart) {
   }
 }
 
+/// The sum of products is added to what C has, whatever the number of threads.
+TEST(MatmulTest, ProductsAreAddedToWhatIsThere) {
+  for (const Shape &shape : shapes()) {
+    Case plain(shape), one(shape), three(shape);
+    std::vector<float> expected = plain.run(1);
+    for (Case *sum : {&one, &three}) {
+      sum->matmul.set_accumulate(true);
+      sum->scratch_bytes = scratchBytes(sum->matmul).value();
+      sum->scratch.resize(sum->scratch_bytes + 64);
+    }
+    std::vector<float> got = one.run(1);
+    for (size_t i = 0; i < got.size(); ++i) {
+      ASSERT_NEAR(got[i], expected[i] - 7, 1e-5) << "C began as -7";
+    }
+    EXPECT_EQ(three.run(3), got);
+  }
+}
+
 /// Packing changes where B is read from and nothing else.
 TEST(MatmulTest, PackingDoesNotChangeTheBits) {
   for (const Shape &shape : shapes()) {
@@ -293,6 +311,35 @@ TEST(MatmulTest, Bf16IsAddedInF32) {
       sums[type == plan::BF16] = one.c;
     }
     EXPECT_EQ(floatsOf(halvesOf(sums[0])), sums[1]);
+  }
+}
+
+/// Sums in f32 of products of bf16 are added as those of f32 are.
+TEST(MatmulTest, ProductsOfBf16AreAddedToF32) {
+  if (!multipliesBf16()) {
+    GTEST_SKIP() << "no instructions for bf16";
+  }
+  for (const Shape &shape : shapes()) {
+    Case one(shape);
+    std::vector<uint16_t> a = halvesOf(one.a), b = halvesOf(one.b);
+    one.matmul.set_element_type(plan::BF16);
+    one.matmul.set_result_type(plan::F32);
+    one.matmul.set_accumulate(true);
+    auto bytes = scratchBytes(one.matmul).value();
+    std::vector<std::byte> scratch(bytes + 64);
+    auto address = reinterpret_cast<uintptr_t>(scratch.data());
+    std::fill(one.c.begin(), one.c.end(), 3);
+    auto call =
+        bindMatmul(one.matmul, a.data(), b.data(), one.c.data(),
+                   reinterpret_cast<void *>((address + 63) / 64 * 64), bytes)
+            .value();
+    for (unsigned part = 0; part < call->parts(); ++part) {
+      ASSERT_TRUE(call->run(part).ok());
+    }
+    for (float &value : one.c) {
+      value -= 3;
+    }
+    EXPECT_LT(one.error(), 3e-5);
   }
 }
 

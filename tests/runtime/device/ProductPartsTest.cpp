@@ -82,8 +82,9 @@ TEST(ProductParts, AreTheWholeTogether) {
                       {1, 133, 16, 8},
                       {3, 129, 131, 135},
                       {2, 16, 16, 131}}) {
-    for (int transposes = 0; transposes < 4; ++transposes) {
-      plan::Matmul matmul = productOf(shape, transposes & 1, transposes & 2);
+    for (int kind = 0; kind < 8; ++kind) {
+      plan::Matmul matmul = productOf(shape, kind & 1, kind & 2);
+      matmul.set_accumulate(kind & 4);
       StoredMatrices stored = matricesOf(matmul);
       Values a = randomValues(shape.batch * stored.a.stride, random);
       Values b = randomValues(shape.batch * stored.b.stride, random);

@@ -227,6 +227,38 @@ nn.program @pad_size(%x: tensor<4xf32>) {
 
 // -----
 
+nn.program @take_rows_kind(%x: tensor<64x8xf32>) {
+  // expected-error @+1 {{'nn.take_rows' op needs rows of one kind, not 'tensor<16x4xf32>' and 'tensor<64x8xf32>'}}
+  %0 = nn.take_rows %x from 0 : tensor<64x8xf32> -> tensor<16x4xf32>
+  nn.return
+}
+
+// -----
+
+nn.program @take_rows_beyond(%x: tensor<64x8xf32>) {
+  // expected-error @+1 {{'nn.take_rows' op has rows 50 to 66 of 'tensor<64x8xf32>'}}
+  %0 = nn.take_rows %x from 50 : tensor<64x8xf32> -> tensor<16x8xf32>
+  nn.return
+}
+
+// -----
+
+nn.program @take_rows_unaligned(%x: tensor<64x8xf32>) {
+  // expected-error @+1 {{'nn.take_rows' op has rows from 3 on, which begin at byte 96 of 'tensor<64x8xf32>', at no multiple of 64}}
+  %0 = nn.take_rows %x from 3 : tensor<64x8xf32> -> tensor<16x8xf32>
+  nn.return
+}
+
+// -----
+
+nn.program @join_rows_count(%x: tensor<64x8xf32>) {
+  // expected-error @+1 {{'nn.join_rows' op joins 64 rows, not those of 'tensor<96x8xf32>'}}
+  %0 = nn.join_rows %x : (tensor<64x8xf32>) -> tensor<96x8xf32>
+  nn.return
+}
+
+// -----
+
 nn.program @concat_empty() {
   // expected-error @+1 {{'nn.concat' op needs at least one operand}}
   %0 = "nn.concat"() {dim = 0 : i64} : () -> tensor<4xf32>
@@ -415,6 +447,14 @@ nn.program @matmul_inner(%a: tensor<4x8xf32>, %b: tensor<8x3xf32>) {
 nn.program @matmul_result(%a: tensor<4x8xf32>, %b: tensor<8x3xf32>) {
   // expected-error @+1 {{'nn.matmul' op gives 4x3 matrices, not 'tensor<3x4xf32>'}}
   %0 = nn.matmul %a, %b : tensor<4x8xf32>, tensor<8x3xf32> -> tensor<3x4xf32>
+  nn.return
+}
+
+// -----
+
+nn.program @matmul_into(%a: tensor<4x8xf32>, %b: tensor<8x3xf32>, %c: tensor<3x4xf32>) {
+  // expected-error @+1 {{'nn.matmul' op adds 'tensor<4x3xf32>' to 'tensor<3x4xf32>'}}
+  %0 = nn.matmul %a, %b into %c : tensor<3x4xf32> : tensor<4x8xf32>, tensor<8x3xf32> -> tensor<4x3xf32>
   nn.return
 }
 
