@@ -99,6 +99,7 @@ void addReassociations(OpPassManager &passes) {
 void buildDifferentiate(PhaseBuilder phase) {
   const TrainingOptions &options = phase.options;
   addCleanup(phase);
+  phase.add(nn::createSliceProducts);
   // Runs after the cleanup, which makes products of weights plain.
   phase.add(nn::createAddAdapters);
   // Runs after adapters, which decide what is trained.
@@ -115,6 +116,8 @@ void buildDifferentiate(PhaseBuilder phase) {
   });
   phase.add(nn::createWidenGradients);
   phase.add(nn::createNarrowSaved);
+  addCleanup(phase);
+  phase.add(nn::createTileRows);
   addCleanup(phase);
   addReassociations(phase);
 }

@@ -73,6 +73,30 @@ def RaiseAttention : Pass<"nn-raise-attention", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"raised", "raised", "Attentions found">];
 }
 
+def SliceProducts : Pass<"nn-slice-products", "::mlir::ModuleOp"> {
+  let summary = "Takes rows before a product that makes them wider.";
+  let description = [{
+    Models that are asked to predict the next word drop the logits of the last
+    one. The rows that are left are made of rows of what the product reads, so
+    that logits that nothing reads are not computed, and `nn-tile-rows` finds
+    rows that are read one by one:
+
+        %logits = nn.matmul %x, %w              // 1024 x 50257
+        %left = nn.slice %logits [0, 0]         // 1023 x 50257
+        // becomes
+        %rows = nn.slice %x [0, 0]              // 1023 x 768
+        %left = nn.matmul %rows, %w
+
+    Between the product and the slice there may be ops that work row by row, if
+    nothing else reads what they make.
+
+    Runs before `nn-differentiate`, after `canonicalize`.
+
+    reassociates: a library may add up a product of fewer rows in another order.
+  }];
+  let statistics = [Statistic<"hoisted", "hoisted", "Slices moved">];
+}
+
 def AddAdapters : Pass<"nn-add-adapters", "::mlir::ModuleOp"> {
   let summary = "Adds low-rank adapters beside weights of products.";
   let description = [{
@@ -207,6 +231,58 @@ def NarrowSaved : Pass<"nn-narrow-saved", "::mlir::ModuleOp"> {
 
     reassociates: rounds what was not rounded.
   }];
+}
+
+def TileRows : Pass<"nn-tile-rows", "::mlir::ModuleOp"> {
+  let summary = "Computes the head of a model, and its loss, by blocks of rows.";
+  let description = [{
+    Logits are the widest tensor of a language model: a row has a number a word
+    of the vocabulary. A product whose rows are at least `wider` times as wide
+    as those that it is made of, and all that is computed of its result or of
+    others as large, row by row, is computed for some rows after the other, from
+    the product to the gradients of its operands. So neither logits nor their
+    gradients exist whole.
+
+        %logits = nn.matmul %x, %w transpose_b
+        %loss, %max, %log = nn.softmax_cross_entropy %logits, %labels
+        %dlogits = nn.softmax_cross_entropy_grad %logits, %labels, ...
+        %dx = nn.matmul %dlogits, %w
+        %dw = nn.matmul %dlogits, %x transpose_a
+        // becomes, for two tiles,
+        %x0 = nn.take_rows %x from 0
+        %logits0 = nn.matmul %x0, %w transpose_b
+        ...
+        %dx0 = nn.matmul %dlogits0, %w
+        %dw0 = nn.matmul %dlogits0, %x0 transpose_a
+        %x1 = nn.take_rows %x from 256
+        ...
+        %dw = nn.matmul %dlogits1, %x1 transpose_a into %dw0
+        %dx = nn.join_rows %dx0, %dx1
+
+    What is made of the rows of all tiles, a sum over rows as `%dw` or the loss,
+    is added up in their order. Left whole is what another op needs whole: an op
+    that mixes rows, a result of the program, or a gradient that depends on the
+    loss itself.
+
+    A tile has a quarter of the rows, but at least 256 and at most 4096, and a
+    multiple of 64; there are at most 64 tiles. So three quarters of the memory
+    are saved and little time is lost: each tile reads the weights again, and
+    adds to their gradient. Tensors with fewer than `least` elements stay whole.
+
+    Runs after the passes that round. All follows from shapes alone: every
+    target, stage and number of ranks has the same tiles.
+
+    reassociates: sums over rows are sums of those of the tiles.
+  }];
+  let options = [
+    Option<"wider", "wider", "int64_t", "8",
+           "Times that a row must be as wide as the one it is made of">,
+    Option<"least", "least", "int64_t", "1 << 20",
+           "Elements of the smallest tensor that is tiled">,
+    Option<"leastRows", "least-rows", "int64_t", "256",
+           "Rows of the smallest tile">
+  ];
+  let statistics = [Statistic<"tiles", "tiles", "Tiles made">];
 }
 
 #endif // ZEROGRAPH_DIFFERENTIATE_PASSES

@@ -47,6 +47,38 @@ TEST(Bits, SameForEveryStageAndLayout) {
   }
 }
 
+// Tiles of rows, whose products are added to one sum.
+TEST(Bits, TilesAreTheSameForEveryStage) {
+  for (const char *precision : {"fp32", "bf16"}) {
+    Training base{"wide-head"};
+    base.micro_batch = 16;
+    base.accumulate = 2;
+    base.clip_norm = 0.05;
+    base.loss_mean = "tokens";
+    base.precision = precision;
+    Outcome first = trainModel(base);
+    int64_t adds = 0;
+    for (const plan::Program &program : first.plan.programs()) {
+      for (const plan::Step &step : program.steps()) {
+        adds += step.has_matmul() && step.matmul().accumulate();
+      }
+    }
+    EXPECT_EQ(adds, 1) << "of two tiles the second adds to the first";
+    for (int64_t stage = 0; stage < 4; ++stage) {
+      for (int64_t ranks : {1, 2}) {
+        Training training = base;
+        training.zero_stage = stage;
+        training.ranks = ranks;
+        training.accumulate = 2 / ranks;
+        training.threads = 1 + unsigned(stage % 2);
+        training.recompute = stage > 1 ? "units" : "none";
+        training.bucket_bytes = stage == 3 ? 20000 : training.bucket_bytes;
+        expectSameOutcome(first, trainModel(training), training.describe());
+      }
+    }
+  }
+}
+
 // Convolutions and BatchNorm, whose statistics are each rank's own.
 TEST(Bits, ResnetIsTheSameForEveryStage) {
   Training base{"resnet-mini", "model_ts.onnx", "adamw", 4, 0};

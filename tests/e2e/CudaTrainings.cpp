@@ -25,6 +25,7 @@ constexpr Model kModels[] = {
     {"gpt2-nano", "model.onnx", 1, true, true},
     {"gpt2-nano", "model_ts.onnx", 1, true, false},
     {"gpt2-nano-dropout", "model.onnx", 1, true, false},
+    {"wide-head", "model.onnx", 16, true, true},
 };
 constexpr int64_t kStages = 4, kMostRanks = 4, kMostAccumulate = 2;
 constexpr Exchange kExchanges[] = {Exchange::OnOneGpu, Exchange::Threads,

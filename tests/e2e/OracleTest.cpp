@@ -135,6 +135,10 @@ TEST(Oracle, ResnetMini) {
   }
 }
 
+// Logits and their gradients by tiles of rows: four of them on one rank, two on
+// each of two, and one on each of four.
+TEST(Oracle, WideHead) { checkForms({{"wide-head", "model.onnx"}}); }
+
 // Products and convolutions by generated kernels.
 TEST(Oracle, GeneratedProducts) {
   for (Training training :

@@ -1,0 +1,38 @@
+//===- RowTile.h - how ops compute some of their rows ---------------------===//
+
+#ifndef ZEROGRAPH_PASSES_DIFFERENTIATE_ROWTILE_H
+#define ZEROGRAPH_PASSES_DIFFERENTIATE_ROWTILE_H
+
+#include "mlir/IR/IRMapping.h"
+#include "passes/ir/nn/NNBuilder.h"
+
+#include <optional>
+
+namespace mlir::zg::nn {
+
+/// Says how an op of `rows` rows computes. The rows of a tensor are its leading
+/// dimensions together: the fewest that have so many elements.
+struct RowRule {
+  /// For each operand whether row i of the result needs row i of it; otherwise
+  /// all rows need all of it.
+  SmallVector<bool, 4> byRow;
+  /// The result is a sum over rows, and has none itself.
+  bool sums = false;
+};
+
+/// Returns the rule of an op that computes every row of its results from the
+/// same row of its operands, or sums rows up; nothing of any other.
+std::optional<RowRule> rowRuleOf(Operation *op, int64_t rows);
+
+/// Returns `value`, which has `rows` rows, with these as its first dimension.
+Value inRows(OpBuilder &builder, Value value, int64_t rows);
+
+/// Computes an op, which has a rule, for `part` of its `rows` rows. `tile` has
+/// its operands, those by row as `inRows` of the part, and gets its results.
+/// Those of sums are added to what `tile` has of the tile before, if anything.
+void computeRows(OpBuilder &builder, Operation *op, int64_t rows, int64_t part,
+                 IRMapping &tile);
+
+} // namespace mlir::zg::nn
+
+#endif // ZEROGRAPH_PASSES_DIFFERENTIATE_ROWTILE_H

@@ -1,0 +1,126 @@
+//===- SliceProducts.cpp - some rows of a product of those rows -----------===//
+
+#include "passes/differentiate/Passes.h"
+#include "passes/differentiate/RowTile.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::zg::nn {
+#define GEN_PASS_DEF_SLICEPRODUCTS
+#include "passes/differentiate/Passes.h.inc"
+} // namespace mlir::zg::nn
+
+using namespace mlir;
+using namespace mlir::zg::nn;
+
+namespace {
+
+/// A slice that takes some rows and leaves each as it is.
+class RowSlice {
+public:
+  explicit RowSlice(SliceOp slice) : slice(slice) {
+    ArrayRef<int64_t> from = shapeOf(slice.getOperand()), to = shapeOf(slice);
+    for (auto [dim, sizes] : llvm::enumerate(llvm::zip_equal(from, to))) {
+      auto [whole, part] = sizes;
+      if (whole != part || slice.getSteps()[dim] != 1) {
+        rowDims = dim + 1;
+      }
+    }
+    rows = ShapedType::getNumElements(from.take_front(rowDims));
+    part = ShapedType::getNumElements(to.take_front(rowDims));
+    if (rowDims > 0 && rowDims < from.size()) {
+      collect(slice.getOperand());
+    }
+  }
+
+  /// Returns whether fewer numbers are sliced before a product than after it.
+  bool gains() const {
+    return llvm::any_of(ops, [](Operation *op) {
+      auto product = dyn_cast<MatmulOp>(op);
+      return product &&
+             shapeOf(product).back() > shapeOf(product.getLhs()).back();
+    });
+  }
+
+  void hoist() {
+    OpBuilder builder(slice);
+    IRMapping sliced;
+    for (Operation *op : llvm::reverse(ops)) {
+      RowRule rule = *rowRuleOf(op, rows);
+      for (auto [byRow, operand] : llvm::zip(rule.byRow, op->getOperands())) {
+        if (byRow && !sliced.contains(operand)) {
+          sliced.map(operand, rowsOf(builder, operand));
+        }
+      }
+      computeRows(builder, op, rows, part, sliced);
+    }
+    Value result = sliced.lookup(slice.getOperand());
+    slice.replaceAllUsesWith(
+        NNBuilder(builder, slice.getLoc()).reshape(result, shapeOf(slice)));
+    slice.erase();
+    for (Operation *op : ops) {
+      op->erase();
+    }
+  }
+
+private:
+  /// Adds the op that makes a value, if nothing else reads it, and those that
+  /// make what it reads by row; each after its only reader.
+  void collect(Value value) {
+    Operation *op = value.getDefiningOp();
+    std::optional<RowRule> rule;
+    if (op && op->getNumResults() == 1 && op->hasOneUse()) {
+      rule = rowRuleOf(op, rows);
+    }
+    if (!rule || rule->sums) {
+      return;
+    }
+    ops.insert(op);
+    if (isa<MatmulOp>(op)) {
+      return; // what it reads is sliced
+    }
+    for (auto [byRow, operand] : llvm::zip(rule->byRow, op->getOperands())) {
+      if (byRow) {
+        collect(operand);
+      }
+    }
+  }
+
+  /// Returns the rows that are taken of a value, as one dimension.
+  Value rowsOf(OpBuilder &builder, Value value) {
+    NNBuilder b(builder, slice.getLoc());
+    ArrayRef<int64_t> rest = shapeOf(inRows(builder, value, rows)).drop_front();
+    auto withRest = [&](ArrayRef<int64_t> rowNumbers,
+                        ArrayRef<int64_t> others) {
+      SmallVector<int64_t> all(rowNumbers.take_front(rowDims));
+      llvm::append_range(all, others);
+      return all;
+    };
+    SmallVector<int64_t> zeros(rest.size(), 0), ones(rest.size(), 1);
+    Value whole = b.reshape(value, withRest(shapeOf(slice.getOperand()), rest));
+    Value taken = b.slice(whole, withRest(slice.getStarts(), zeros),
+                          withRest(slice.getSteps(), ones),
+                          withRest(shapeOf(slice), rest));
+    return inRows(builder, taken, part);
+  }
+
+  SliceOp slice;
+  unsigned rowDims = 0;
+  int64_t rows = 0, part = 0;
+  llvm::SetVector<Operation *> ops;
+};
+
+struct SliceProductsPass
+    : mlir::zg::nn::impl::SliceProductsBase<SliceProductsPass> {
+  void runOnOperation() override {
+    SmallVector<SliceOp> slices;
+    getOperation().walk([&](SliceOp slice) { slices.push_back(slice); });
+    for (SliceOp slice : slices) {
+      if (RowSlice rows(slice); rows.gains()) {
+        rows.hoist();
+        ++hoisted;
+      }
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,188 @@
+//===- TileRows.cpp - the head of a model by blocks of rows ---------------===//
+
+#include "passes/differentiate/Passes.h"
+#include "passes/differentiate/RowRegion.h"
+#include "passes/differentiate/RowTile.h"
+#include "passes/ir/nn/Queries.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace mlir::zg::nn {
+#define GEN_PASS_DEF_TILEROWS
+#include "passes/differentiate/Passes.h.inc"
+} // namespace mlir::zg::nn
+
+using namespace mlir;
+using namespace mlir::zg::nn;
+
+namespace {
+
+/// A tile's rows are a multiple of so many: then they begin at aligned
+/// addresses whatever a row has.
+constexpr int64_t kGrain = 64;
+/// More tiles save little memory, and each reads the weights again.
+constexpr int64_t kUsualTiles = 4;
+/// Products of so many rows take no longer than one of all.
+constexpr int64_t kMostRows = 4096;
+constexpr int64_t kMostTiles = 64;
+
+int64_t rowsOfTile(int64_t rows, int64_t least) {
+  int64_t usual = llvm::divideCeil(rows, kUsualTiles);
+  int64_t wanted = std::max(std::min(usual, kMostRows), least);
+  wanted = std::max<int64_t>(wanted, llvm::divideCeil(rows, kMostTiles));
+  return llvm::alignTo(wanted, kGrain);
+}
+
+/// Replaces the ops of a region by those of its tiles.
+class Tiling {
+public:
+  Tiling(const RowRegion &region, int64_t tileRows)
+      : region(region), tileRows(tileRows), last(region.ops().back()),
+        builder(last) {}
+
+  void run() {
+    for (int64_t first = 0; first < region.rows(); first += tileRows) {
+      computeTile(first, std::min(tileRows, region.rows() - first));
+    }
+    replaceResults();
+    moveFollowing();
+    for (Operation *op : llvm::reverse(region.ops())) {
+      op->erase();
+    }
+  }
+
+private:
+  void computeTile(int64_t first, int64_t part) {
+    IRMapping tile = sums;
+    for (Operation *op : region.ops()) {
+      RowRule rule = *rowRuleOf(op, region.rows());
+      for (auto [byRow, operand] : llvm::zip(rule.byRow, op->getOperands())) {
+        if (byRow && !tile.contains(operand)) {
+          tile.map(operand, rowsOf(operand, first, part));
+        }
+      }
+      computeRows(builder, op, region.rows(), part, tile);
+      for (Value result : op->getResults()) {
+        if (rule.sums) {
+          sums.map(result, tile.lookup(result));
+        } else if (isReadOutside(result)) {
+          parts[result].push_back(tile.lookup(result));
+        }
+      }
+    }
+  }
+
+  /// Returns rows of what the region reads. Literals have no place in memory,
+  /// and are made again.
+  Value rowsOf(Value value, int64_t first, int64_t part) {
+    Value &whole = inputs[value];
+    if (!whole) {
+      whole = inRows(builder, value, region.rows());
+    }
+    SmallVector<int64_t> shape(shapeOf(whole));
+    shape.front() = part;
+    if (Operation *op = value.getDefiningOp(); op && isLiteral(op)) {
+      SmallVector<int64_t> starts(shape.size(), 0), steps(shape.size(), 1);
+      starts.front() = first;
+      return NNBuilder(builder, value.getLoc())
+          .slice(whole, starts, steps, shape);
+    }
+    auto type = cast<RankedTensorType>(whole.getType()).clone(shape);
+    return builder.create<TakeRowsOp>(value.getLoc(), type, whole, first);
+  }
+
+  bool isReadOutside(Value result) const {
+    return llvm::any_of(result.getUsers(), [&](Operation *user) {
+      return !region.contains(user);
+    });
+  }
+
+  void replaceResults() {
+    for (Operation *op : region.ops()) {
+      for (Value result : op->getResults()) {
+        Value whole = sums.lookupOrNull(result);
+        if (auto made = parts.find(result); made != parts.end()) {
+          whole = joined(result, made->second);
+        }
+        if (whole) {
+          result.replaceUsesWithIf(whole, [&](OpOperand &use) {
+            return !region.contains(use.getOwner());
+          });
+        }
+      }
+    }
+  }
+
+  Value joined(Value result, ArrayRef<Value> rows) {
+    SmallVector<int64_t> shape(shapeOf(rows.front()));
+    shape.front() = region.rows();
+    Type type = cast<RankedTensorType>(result.getType()).clone(shape);
+    Value whole = builder.create<JoinRowsOp>(result.getLoc(), type, rows);
+    return NNBuilder(builder, result.getLoc()).reshape(whole, shapeOf(result));
+  }
+
+  /// Moves what reads the region's results after the last of its ops, where
+  /// these now are made.
+  void moveFollowing() {
+    Operation *next = last->getNextNode();
+    for (Operation *op = region.ops().front(); op != last;) {
+      Operation *moved = op;
+      op = op->getNextNode();
+      if (region.following().contains(moved)) {
+        moved->moveBefore(next);
+      }
+    }
+  }
+
+  const RowRegion &region;
+  int64_t tileRows;
+  Operation *last;
+  OpBuilder builder;
+  DenseMap<Value, Value> inputs;
+  DenseMap<Value, SmallVector<Value>> parts;
+  IRMapping sums;
+};
+
+struct TileRowsPass : mlir::zg::nn::impl::TileRowsBase<TileRowsPass> {
+  using TileRowsBase::TileRowsBase;
+
+  void runOnOperation() override {
+    getOperation().walk([&](ProgramOp program) {
+      SmallVector<MatmulOp> products;
+      program.walk([&](MatmulOp product) {
+        if (isWide(product)) {
+          products.push_back(product);
+        }
+      });
+      // A product of a region that was tiled is gone.
+      DenseSet<Operation *> gone;
+      for (MatmulOp product : products) {
+        if (!gone.contains(product)) {
+          tile(product, gone);
+        }
+      }
+    });
+  }
+
+private:
+  bool isWide(MatmulOp product) const {
+    if (product.getType().getRank() != 2 || product.getTransposeA()) {
+      return false;
+    }
+    int64_t rows = shapeOf(product).front(), columns = shapeOf(product).back();
+    return rows * columns >= least && rows > rowsOfTile(rows, leastRows) &&
+           columns >= wider * shapeOf(product.getLhs()).back();
+  }
+
+  void tile(MatmulOp product, DenseSet<Operation *> &gone) {
+    std::optional<RowRegion> region = RowRegion::of(product);
+    if (!region) {
+      return;
+    }
+    gone.insert(region->ops().begin(), region->ops().end());
+    int64_t rows = rowsOfTile(region->rows(), leastRows);
+    tiles += llvm::divideCeil(region->rows(), rows);
+    Tiling(*region, rows).run();
+  }
+};
+
+} // namespace
