@@ -213,6 +213,33 @@ void foldGatherNd(Op &op) {
 // GatherElements
 //===----------------------------------------------------------------------===//
 
+/// Returns whether one computed number of each row of floats is gathered, as
+/// losses do that are written out: log_softmax(x)[label]. Of a softmax a
+/// logarithm may follow, which finds it through a gather (StableLog.h).
+bool picksOneOfRow(Op &op, int64_t axis, const Shape &data, Shape indices) {
+  bool one = axis == int64_t(data.size()) - 1 && indices[axis] == 1;
+  indices[axis] = data[axis];
+  Value table = op.value(0);
+  mlir::Operation *maker = table.getDefiningOp();
+  while (maker && nn::moves(maker)) {
+    maker = maker->getOperand(0).getDefiningOp();
+  }
+  return one && indices == data && maker && !mlir::isa<nn::SoftmaxOp>(maker) &&
+         mlir::isa<mlir::FloatType>(Emitter::elementOf(table));
+}
+
+/// Sums the row without its other numbers: so the row is read where it is
+/// computed, and its gradient is no scatter.
+Value pickOfRow(Emitter &emit, Value table, Value index, const Shape &data,
+                int64_t axis) {
+  Value place = emit.iota(axis, data, Emitter::elementOf(index));
+  Value picked =
+      emit.compare(nn::CompareKind::eq, place, emit.broadcastTo(index, data));
+  return emit.reduce(nn::ReduceKind::sum,
+                     emit.select(picked, table, emit.splatLike(0, table)),
+                     {axis}, /*keepDims=*/true);
+}
+
 void emitGatherElements(Op &op) {
   int64_t axis = gatherAxis(op);
   Shape data = op.shape(0), shape = op.shape(1);
@@ -230,6 +257,9 @@ void emitGatherElements(Op &op) {
   }
   Emitter &emit = op.emit;
   Value index = indexValue(op, 1, data[axis]);
+  if (picksOneOfRow(op, axis, data, shape)) {
+    return op.set(0, pickOfRow(emit, op.value(0), index, data, axis));
+  }
   Value row = elementNumber(emit, index, data, axis);
   Value table = emit.reshape(op.value(0), {elementCount(data)});
   op.set(0, emit.gather(table, row));

@@ -2,6 +2,7 @@
 
 #include "passes/differentiate/Backward.h"
 
+#include "passes/ir/nn/Locations.h"
 #include "passes/ir/nn/NNBuilder.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
@@ -12,7 +13,7 @@ using namespace mlir;
 using namespace mlir::zg::nn;
 
 Location mlir::zg::nn::gradientLocation(Location forward) {
-  std::string name = nameOf(forward) + ".gradient";
+  std::string name = nameOf(forward) + kGradientSuffix.str();
   return NameLoc::get(StringAttr::get(forward.getContext(), name), forward);
 }
 

@@ -88,7 +88,7 @@ def SliceProducts : Pass<"nn-slice-products", "::mlir::ModuleOp"> {
         %left = nn.matmul %rows, %w
 
     Between the product and the slice there may be ops that work row by row, if
-    nothing else reads what they make.
+    nothing else reads what they make but outputs that `nn-differentiate` drops.
 
     Runs before `nn-differentiate`, after `canonicalize`.
 
@@ -237,11 +237,11 @@ def TileRows : Pass<"nn-tile-rows", "::mlir::ModuleOp"> {
   let summary = "Computes the head of a model, and its loss, by blocks of rows.";
   let description = [{
     Logits are the widest tensor of a language model: a row has a number a word
-    of the vocabulary. A product whose rows are at least `wider` times as wide
-    as those that it is made of, and all that is computed of its result or of
-    others as large, row by row, is computed for some rows after the other, from
-    the product to the gradients of its operands. So neither logits nor their
-    gradients exist whole.
+    of the vocabulary. A product whose rows have at least `wider` times as many
+    numbers as those of its left operand is computed for some rows after the
+    other, with all that is computed of its result or of others as large, down to
+    the gradients of its operands. So neither logits nor their gradients exist
+    whole.
 
         %logits = nn.matmul %x, %w transpose_b
         %loss, %max, %log = nn.softmax_cross_entropy %logits, %labels
@@ -259,15 +259,16 @@ def TileRows : Pass<"nn-tile-rows", "::mlir::ModuleOp"> {
         %dw = nn.matmul %dlogits1, %x1 transpose_a into %dw0
         %dx = nn.join_rows %dx0, %dx1
 
-    What is made of the rows of all tiles, a sum over rows as `%dw` or the loss,
-    is added up in their order. Left whole is what another op needs whole: an op
-    that mixes rows, a result of the program, or a gradient that depends on the
-    loss itself.
+    A sum over rows, as `%dw`, is added up in the order of the tiles. The product
+    stays whole where an op that reads its result, or one between that and the
+    gradients, has no rule (`RowTile.cpp`): it mixes rows, as a loss does that
+    gradients depend on, or it returns the result.
 
-    A tile has a quarter of the rows, but at least 256 and at most 4096, and a
-    multiple of 64; there are at most 64 tiles. So three quarters of the memory
-    are saved and little time is lost: each tile reads the weights again, and
-    adds to their gradient. Tensors with fewer than `least` elements stay whole.
+    A tile has a quarter of the rows, but at least `least-rows` and at most 4096;
+    of more than 262,144 rows it has a 64th. It has a multiple of 64. So most of
+    the memory is saved and little time is lost: each tile reads the weights
+    again, and adds to their gradient. Tensors with fewer than `least` elements
+    stay whole.
 
     Runs after the passes that round. All follows from shapes alone: every
     target, stage and number of ranks has the same tiles.

@@ -2,9 +2,6 @@
 
 #include "passes/differentiate/RowRegion.h"
 
-#include "passes/differentiate/RowTile.h"
-#include "passes/ir/nn/Queries.h"
-
 using namespace mlir;
 using namespace mlir::zg::nn;
 
@@ -14,32 +11,33 @@ static int64_t elementsOf(Value value) {
 
 RowRegion::RowRegion(MatmulOp product)
     : rowCount(shapeOf(product).front()),
-      largest(elementsOf(product.getResult())) {}
+      productSize(elementsOf(product.getResult())) {}
 
 /// A tensor that is half as large as the product's result is worth tiling too.
 bool RowRegion::isLarge(Value value) const {
-  return 2 * elementsOf(value) >= largest;
+  return 2 * elementsOf(value) >= productSize;
 }
 
 /// Adds an op; false where it has no rule.
 bool RowRegion::add(Operation *op) {
-  if (!op || !rowRuleOf(op, rowCount)) {
-    return false;
+  std::optional<RowRule> rule = rowRuleOf(op, rowCount);
+  if (rule && members.insert(op)) {
+    rules[op] = std::move(*rule);
   }
-  members.insert(op);
-  return true;
+  return rule.has_value();
 }
 
-/// Adds all that reads or makes large tensors of rows.
+/// Adds all that reads large tensors of the region, and what makes those that
+/// it reads by row. A large tensor that is made otherwise exists whole anyway.
 bool RowRegion::grow() {
   for (size_t i = 0; i < members.size(); ++i) {
     Operation *op = members[i];
-    RowRule rule = *rowRuleOf(op, rowCount);
-    for (auto [byRow, operand] : llvm::zip(rule.byRow, op->getOperands())) {
-      Operation *maker = operand.getDefiningOp();
-      bool literal = maker && isLiteral(maker); // made again where it is read
-      if (byRow && isLarge(operand) && !literal && !add(maker)) {
-        return false;
+    RowRule rule = ruleOf(op); // adding ops moves those that are stored
+    for (auto [byRow, operand] :
+         llvm::zip_equal(rule.byRow, op->getOperands())) {
+      if (Operation *maker = operand.getDefiningOp();
+          maker && byRow && isLarge(operand)) {
+        add(maker);
       }
     }
     for (Value result : op->getResults()) {
@@ -55,33 +53,33 @@ bool RowRegion::grow() {
   return true;
 }
 
-/// Adds the ops that read what the region makes and make what it reads; false
+/// Adds the ops that depend on the region and that the region depends on; false
 /// where one has no rule.
 bool RowRegion::addBetween() {
   Block &block = *members.front()->getBlock();
-  after.clear();
+  outside.clear();
   SmallVector<Operation *> following;
   for (Operation &op : block) {
     bool follows = llvm::any_of(op.getOperands(), [&](Value operand) {
       Operation *maker = operand.getDefiningOp();
-      return maker && (members.contains(maker) || after.contains(maker));
+      return maker && (members.contains(maker) || outside.contains(maker));
     });
     if (follows && !members.contains(&op)) {
-      after.insert(&op);
+      outside.insert(&op);
       following.push_back(&op);
     }
   }
-  DenseSet<Operation *> before;
+  DenseSet<Operation *> between;
   for (Operation *op : llvm::reverse(following)) {
     if (llvm::any_of(op->getUsers(), [&](Operation *user) {
-          return members.contains(user) || before.contains(user);
+          return members.contains(user) || between.contains(user);
         })) {
-      before.insert(op);
+      between.insert(op);
     }
   }
   for (Operation *op : following) {
-    if (before.contains(op)) {
-      after.erase(op);
+    if (between.contains(op)) {
+      outside.erase(op);
       if (!add(op)) {
         return false;
       }
@@ -93,14 +91,12 @@ bool RowRegion::addBetween() {
 /// Returns whether ops of the region read each other's results by row alone.
 bool RowRegion::readsByRow() const {
   return llvm::all_of(members, [&](Operation *op) {
-    RowRule rule = *rowRuleOf(op, rowCount);
-    return llvm::all_of(llvm::zip_equal(rule.byRow, op->getOperands()),
-                        [&](auto pair) {
-                          auto [byRow, operand] = pair;
-                          Operation *maker = operand.getDefiningOp();
-                          return !members.contains(maker) ||
-                                 (byRow && !rowRuleOf(maker, rowCount)->sums);
-                        });
+    return llvm::all_of(
+        llvm::zip_equal(ruleOf(op).byRow, op->getOperands()), [&](auto pair) {
+          auto [byRow, operand] = pair;
+          Operation *maker = operand.getDefiningOp();
+          return !members.contains(maker) || (byRow && !ruleOf(maker).sums);
+        });
   });
 }
 
@@ -109,13 +105,13 @@ std::optional<RowRegion> RowRegion::of(MatmulOp product) {
   if (!region.add(product)) {
     return std::nullopt;
   }
-  size_t before;
+  size_t size;
   do {
-    before = region.members.size();
+    size = region.members.size();
     if (!region.grow() || !region.addBetween()) {
       return std::nullopt;
     }
-  } while (region.members.size() > before);
+  } while (region.members.size() > size);
   if (!region.readsByRow()) {
     return std::nullopt;
   }

@@ -3,7 +3,7 @@
 #ifndef ZEROGRAPH_PASSES_DIFFERENTIATE_ROWREGION_H
 #define ZEROGRAPH_PASSES_DIFFERENTIATE_ROWREGION_H
 
-#include "passes/ir/nn/NNDialect.h"
+#include "passes/differentiate/RowTile.h"
 #include "llvm/ADT/SetVector.h"
 
 #include <optional>
@@ -11,20 +11,23 @@
 namespace mlir::zg::nn {
 
 /// The ops of a block that read or make tensors as large as the result of a
-/// product, and those between them. All have rules (RowTile.h) for its rows,
-/// and no op outside reads what one of them makes and makes what one of them
-/// reads.
+/// product, and those between them, so that no op outside depends on one of
+/// them and is what another depends on. All have rules (RowTile.h) for its
+/// rows.
 class RowRegion {
 public:
-  /// Finds the region of a product; nothing where an op needs all rows at once.
+  /// Finds the region of a product; nothing where one of its ops needs all rows
+  /// at once.
   static std::optional<RowRegion> of(MatmulOp product);
 
   int64_t rows() const { return rowCount; }
   /// Returns the ops in the order of their block.
   ArrayRef<Operation *> ops() const { return members.getArrayRef(); }
   bool contains(Operation *op) const { return members.contains(op); }
-  /// Returns the ops outside that follow from those of the region.
-  const DenseSet<Operation *> &following() const { return after; }
+  /// Returns the rule of one of the ops.
+  const RowRule &ruleOf(Operation *op) const { return rules.find(op)->second; }
+  /// Returns the ops outside that depend on those of the region.
+  const DenseSet<Operation *> &dependents() const { return outside; }
 
 private:
   explicit RowRegion(MatmulOp product);
@@ -35,9 +38,10 @@ private:
   bool addBetween();
   bool readsByRow() const;
 
-  int64_t rowCount, largest;
+  int64_t rowCount, productSize;
   llvm::SetVector<Operation *> members;
-  DenseSet<Operation *> after;
+  DenseMap<Operation *, RowRule> rules;
+  DenseSet<Operation *> outside;
 };
 
 } // namespace mlir::zg::nn

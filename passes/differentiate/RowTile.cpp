@@ -26,8 +26,7 @@ std::optional<unsigned> rowDims(ArrayRef<int64_t> shape, int64_t rows) {
 /// Returns the shape of `part` rows of a tensor that has `rows`.
 SmallVector<int64_t> shapeOfPart(Value value, int64_t rows, int64_t part) {
   SmallVector<int64_t> shape = {part};
-  llvm::append_range(shape,
-                     shapeOf(value).drop_front(*rowDims(shapeOf(value), rows)));
+  llvm::append_range(shape, shapeOfRow(value, rows));
   return shape;
 }
 
@@ -35,7 +34,7 @@ bool allOnes(ArrayRef<int64_t> sizes) {
   return llvm::all_of(sizes, [](int64_t size) { return size == 1; });
 }
 
-/// The rule of an op of which all operands are read by row.
+/// Returns the rule of an op that reads all operands by row.
 RowRule byRows(Operation *op) {
   return {SmallVector<bool, 4>(op->getNumOperands(), true)};
 }
@@ -45,14 +44,25 @@ RowRule byRows(Operation *op) {
 //===----------------------------------------------------------------------===//
 
 std::optional<RowRule> ruleOf(MatmulOp op, int64_t rows) {
-  if (op.getType().getRank() != 2 || op.getInto()) {
+  // Other dimensions may have as many elements as there are rows.
+  if (op.getType().getRank() != 2 || op.getInto() ||
+      shapeOf(op.getLhs()).front() != rows) {
     return std::nullopt;
   }
   if (!op.getTransposeA()) {
     return RowRule{{true, false}};
   }
-  bool sums = shapeOf(op.getLhs()).front() == rows && !op.getTransposeB();
+  bool sums = shapeOf(op.getRhs()).front() == rows && !op.getTransposeB();
   return sums ? std::optional(RowRule{{true, true}, true}) : std::nullopt;
+}
+
+/// Returns how many rows a reduction makes one of.
+int64_t reducedRows(ReduceOp op, unsigned rowDims) {
+  int64_t reduced = 1;
+  for (int64_t dim : op.getDims()) {
+    reduced *= dim < int64_t(rowDims) ? shapeOf(op.getOperand())[dim] : 1;
+  }
+  return reduced;
 }
 
 std::optional<RowRule> ruleOf(ReduceOp op, int64_t rows) {
@@ -60,12 +70,11 @@ std::optional<RowRule> ruleOf(ReduceOp op, int64_t rows) {
   if (!dims) {
     return std::nullopt;
   }
-  unsigned reduced = llvm::count_if(
-      op.getDims(), [&](int64_t dim) { return dim < int64_t(*dims); });
-  if (reduced == 0) {
+  int64_t reduced = reducedRows(op, *dims);
+  if (reduced == 1) {
     return byRows(op);
   }
-  bool sums = reduced == *dims && op.getKind() == ReduceKind::sum;
+  bool sums = reduced == rows && op.getKind() == ReduceKind::sum;
   return sums ? std::optional(RowRule{{true}, true}) : std::nullopt;
 }
 
@@ -81,8 +90,8 @@ std::optional<RowRule> ruleOf(BroadcastOp op, int64_t rows) {
   return allOnes(from) ? std::optional(RowRule{{false}}) : std::nullopt;
 }
 
-/// Returns the rule of an op that changes dimensions after the rows: of a slice
-/// by where it starts, of a pad by what it adds.
+/// Returns the rule of a slice or a pad that leaves the rows alone. `first` has
+/// a number a dimension, which is 0 where the dimension begins as it did.
 std::optional<RowRule> ruleOfRest(Operation *op, int64_t rows,
                                   ArrayRef<int64_t> first,
                                   ArrayRef<int64_t> steps) {
@@ -150,7 +159,7 @@ void setDims(Operation *clone, Operation *op, int64_t rows) {
       .Case([&](ReduceOp reduce) {
         unsigned dims = *rowDims(shape, rows);
         SmallVector<int64_t> moved = dimsOfPart(reduce.getDims(), dims);
-        if (llvm::is_contained(reduce.getDims(), 0)) {
+        if (reducedRows(cast<ReduceOp>(op), dims) > 1) {
           moved.insert(moved.begin(), 0);
         }
         reduce.setDims(moved);
@@ -223,6 +232,10 @@ std::optional<RowRule> mlir::zg::nn::rowRuleOf(Operation *op, int64_t rows) {
   return rule;
 }
 
+ArrayRef<int64_t> mlir::zg::nn::shapeOfRow(Value value, int64_t rows) {
+  return shapeOf(value).drop_front(*rowDims(shapeOf(value), rows));
+}
+
 Value mlir::zg::nn::inRows(OpBuilder &builder, Value value, int64_t rows) {
   SmallVector<int64_t> shape = shapeOfPart(value, rows, rows);
   return shapeOf(value) == ArrayRef(shape)
@@ -230,12 +243,12 @@ Value mlir::zg::nn::inRows(OpBuilder &builder, Value value, int64_t rows) {
              : NNBuilder(builder, value.getLoc()).reshape(value, shape);
 }
 
-void mlir::zg::nn::computeRows(OpBuilder &builder, Operation *op, int64_t rows,
-                               int64_t part, IRMapping &tile) {
-  RowRule rule = *rowRuleOf(op, rows);
+void mlir::zg::nn::computeRows(OpBuilder &builder, Operation *op,
+                               const RowRule &rule, int64_t rows, int64_t part,
+                               IRMapping &tile) {
   SmallVector<Value> operands;
-  for (Value operand : op->getOperands()) {
-    operands.push_back(tile.lookupOrDefault(operand));
+  for (auto [byRow, operand] : llvm::zip_equal(rule.byRow, op->getOperands())) {
+    operands.push_back(byRow ? tile.lookup(operand) : operand);
   }
   if (auto broadcast = dyn_cast<BroadcastOp>(op);
       broadcast && !rule.byRow.front()) {

@@ -24,14 +24,16 @@ struct RowRule {
 /// same row of its operands, or sums rows up; nothing of any other.
 std::optional<RowRule> rowRuleOf(Operation *op, int64_t rows);
 
+/// Returns the shape of one of the rows of a value that has `rows`.
+ArrayRef<int64_t> shapeOfRow(Value value, int64_t rows);
 /// Returns `value`, which has `rows` rows, with these as its first dimension.
 Value inRows(OpBuilder &builder, Value value, int64_t rows);
 
-/// Computes an op, which has a rule, for `part` of its `rows` rows. `tile` has
-/// its operands, those by row as `inRows` of the part, and gets its results.
-/// Those of sums are added to what `tile` has of the tile before, if anything.
-void computeRows(OpBuilder &builder, Operation *op, int64_t rows, int64_t part,
-                 IRMapping &tile);
+/// Computes an op that has this rule for `part` of its `rows` rows. `tile` has
+/// its operands, those by row as `inRows` of the part, and gets its results. A
+/// sum is added to the one that `tile` has of the rows before, if any.
+void computeRows(OpBuilder &builder, Operation *op, const RowRule &rule,
+                 int64_t rows, int64_t part, IRMapping &tile);
 
 } // namespace mlir::zg::nn
 

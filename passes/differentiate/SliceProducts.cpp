@@ -51,24 +51,36 @@ public:
           sliced.map(operand, rowsOf(builder, operand));
         }
       }
-      computeRows(builder, op, rows, part, sliced);
+      computeRows(builder, op, rule, rows, part, sliced);
     }
     Value result = sliced.lookup(slice.getOperand());
     slice.replaceAllUsesWith(
         NNBuilder(builder, slice.getLoc()).reshape(result, shapeOf(slice)));
     slice.erase();
     for (Operation *op : ops) {
-      op->erase();
+      if (op->use_empty()) { // else it is an output too
+        op->erase();
+      }
     }
   }
 
 private:
-  /// Adds the op that makes a value, if nothing else reads it, and those that
-  /// make what it reads by row; each after its only reader.
+  /// Returns whether one op reads a value, besides outputs other than the loss,
+  /// which `nn-differentiate` drops.
+  static bool hasOneReader(Value value) {
+    return llvm::count_if(value.getUses(), [](OpOperand &use) {
+             auto output = dyn_cast<ReturnOp>(use.getOwner());
+             return !output || output->getParentOfType<ProgramOp>().getName() !=
+                                   kForwardFunction;
+           }) == 1;
+  }
+
+  /// Adds the op that makes a value, if nothing else reads it, and after it
+  /// those that make what it reads by row.
   void collect(Value value) {
     Operation *op = value.getDefiningOp();
     std::optional<RowRule> rule;
-    if (op && op->getNumResults() == 1 && op->hasOneUse()) {
+    if (op && op->getNumResults() == 1 && hasOneReader(value)) {
       rule = rowRuleOf(op, rows);
     }
     if (!rule || rule->sums) {
@@ -88,7 +100,7 @@ private:
   /// Returns the rows that are taken of a value, as one dimension.
   Value rowsOf(OpBuilder &builder, Value value) {
     NNBuilder b(builder, slice.getLoc());
-    ArrayRef<int64_t> rest = shapeOf(inRows(builder, value, rows)).drop_front();
+    ArrayRef<int64_t> rest = shapeOfRow(value, rows);
     auto withRest = [&](ArrayRef<int64_t> rowNumbers,
                         ArrayRef<int64_t> others) {
       SmallVector<int64_t> all(rowNumbers.take_front(rowDims));

@@ -16,20 +16,20 @@ using namespace mlir::zg::nn;
 
 namespace {
 
-/// A tile's rows are a multiple of so many: then they begin at aligned
-/// addresses whatever a row has.
-constexpr int64_t kGrain = 64;
-/// More tiles save little memory, and each reads the weights again.
+/// A tile has a multiple of so many rows, so that it begins at an aligned
+/// address however long a row is.
+constexpr int64_t kRowGrain = 64;
+/// More tiles would save little more memory, and every tile reads the weights.
 constexpr int64_t kUsualTiles = 4;
-/// Products of so many rows take no longer than one of all.
-constexpr int64_t kMostRows = 4096;
+/// Products of so many rows take about as long a row as those of more.
+constexpr int64_t kUsualTileRows = 4096;
 constexpr int64_t kMostTiles = 64;
 
 int64_t rowsOfTile(int64_t rows, int64_t least) {
   int64_t usual = llvm::divideCeil(rows, kUsualTiles);
-  int64_t wanted = std::max(std::min(usual, kMostRows), least);
+  int64_t wanted = std::max(std::min(usual, kUsualTileRows), least);
   wanted = std::max<int64_t>(wanted, llvm::divideCeil(rows, kMostTiles));
-  return llvm::alignTo(wanted, kGrain);
+  return llvm::alignTo(wanted, kRowGrain);
 }
 
 /// Replaces the ops of a region by those of its tiles.
@@ -54,13 +54,13 @@ private:
   void computeTile(int64_t first, int64_t part) {
     IRMapping tile = sums;
     for (Operation *op : region.ops()) {
-      RowRule rule = *rowRuleOf(op, region.rows());
+      const RowRule &rule = region.ruleOf(op);
       for (auto [byRow, operand] : llvm::zip(rule.byRow, op->getOperands())) {
         if (byRow && !tile.contains(operand)) {
           tile.map(operand, rowsOf(operand, first, part));
         }
       }
-      computeRows(builder, op, region.rows(), part, tile);
+      computeRows(builder, op, rule, region.rows(), part, tile);
       for (Value result : op->getResults()) {
         if (rule.sums) {
           sums.map(result, tile.lookup(result));
@@ -71,8 +71,21 @@ private:
     }
   }
 
-  /// Returns rows of what the region reads. Literals have no place in memory,
-  /// and are made again.
+  /// Returns whether a value is made of a parameter, which may be released
+  /// before its rows are read, or of a literal, which lies nowhere.
+  static bool hasNoRowsInMemory(Value value) {
+    while (Operation *op = value.getDefiningOp()) {
+      if (!recastsParameter(op)) {
+        return isLiteral(op);
+      }
+      value = op->getOperand(0);
+    }
+    auto argument = cast<BlockArgument>(value);
+    auto program = cast<ProgramOp>(argument.getOwner()->getParentOp());
+    return bool(program.getArgAttr(argument.getArgNumber(), kParameterAttr));
+  }
+
+  /// Returns rows of what the region reads.
   Value rowsOf(Value value, int64_t first, int64_t part) {
     Value &whole = inputs[value];
     if (!whole) {
@@ -80,7 +93,7 @@ private:
     }
     SmallVector<int64_t> shape(shapeOf(whole));
     shape.front() = part;
-    if (Operation *op = value.getDefiningOp(); op && isLiteral(op)) {
+    if (hasNoRowsInMemory(value)) {
       SmallVector<int64_t> starts(shape.size(), 0), steps(shape.size(), 1);
       starts.front() = first;
       return NNBuilder(builder, value.getLoc())
@@ -127,7 +140,7 @@ private:
     for (Operation *op = region.ops().front(); op != last;) {
       Operation *moved = op;
       op = op->getNextNode();
-      if (region.following().contains(moved)) {
+      if (region.dependents().contains(moved)) {
         moved->moveBefore(next);
       }
     }

@@ -107,7 +107,7 @@ struct FoldResultTranspose : OpRewritePattern<nn::TransposeOp> {
     rewriter.setInsertionPoint(matmul);
     Value result = rewriter.create<nn::MatmulOp>(
         matmul.getLoc(), op.getType(), matmul.getRhs(), matmul.getLhs(),
-        !matmul.getTransposeB(), !matmul.getTransposeA());
+        /*into=*/Value(), !matmul.getTransposeB(), !matmul.getTransposeA());
     rewriter.replaceOp(op, result);
     rewriter.eraseOp(matmul);
     return success();
@@ -141,6 +141,7 @@ struct MergeBatch : OpRewritePattern<nn::MatmulOp> {
     Value rhs = reshape(broadcast.getOperand(), from.take_back(2));
     Value product = rewriter.create<nn::MatmulOp>(
         op.getLoc(), typeLike(op.getResult(), {batch, c.back()}), lhs, rhs,
+        /*into=*/Value(),
         /*transpose_a=*/false, op.getTransposeB());
     rewriter.replaceOp(op, reshape(product, c));
     return success();

@@ -2,6 +2,8 @@
 
 #include "passes/schedule/BufferAssignment.h"
 
+#include "passes/ir/nn/Locations.h"
+
 using namespace mlir;
 using namespace mlir::zg;
 using namespace mlir::zg::sched;
@@ -64,7 +66,7 @@ Place BufferAssignment::operandPlace(Operation *op, unsigned index) const {
 }
 
 LogicalResult BufferAssignment::assign() {
-  findLoss();
+  findBackward();
   if (failed(bindArguments())) {
     return failure();
   }
@@ -150,9 +152,9 @@ LogicalResult BufferAssignment::bindResults(nn::ReturnOp op) {
   return success();
 }
 
-/// The op that makes what `sum` adds to state "loss": a reduction over ranks
-/// adds a number, and so does a kernel where there is one rank, unless it is
-/// the one that computes the loss.
+/// Returns the op that makes what `sum` adds to state "loss": a reduction over
+/// ranks adds a number, and so does a kernel where there is one rank, unless it
+/// is the one that computes the loss.
 static Operation *lossBehind(Operation *sum) {
   bool addsNumbers =
       isa<zero::AllReduceOp>(sum) ||
@@ -160,36 +162,23 @@ static Operation *lossBehind(Operation *sum) {
         return cast<RankedTensorType>(type).getNumElements() == 1;
       });
   for (Value operand : sum->getOperands()) {
-    while (operand.getDefiningOp<nn::ReshapeOp>()) {
-      operand = operand.getDefiningOp()->getOperand(0);
-    }
-    if (addsNumbers && operand.getDefiningOp()) {
-      return operand.getDefiningOp();
+    Operation *maker = nn::stripReshapes(operand).getDefiningOp();
+    if (addsNumbers && maker) {
+      return maker;
     }
   }
   return sum;
 }
 
-/// Returns the op that makes the first rows of what `loss` reads, if these are
-/// made by tiles, which backward is part of; else `loss`.
-static Operation *firstTileOf(Operation *loss) {
-  for (Value operand : loss->getOperands()) {
-    if (auto join =
-            nn::stripReshapes(operand).getDefiningOp<nn::JoinRowsOp>()) {
-      return nn::stripReshapes(join.getParts().front()).getDefiningOp();
-    }
-  }
-  return loss;
-}
-
-void BufferAssignment::findLoss() {
+void BufferAssignment::findBackward() {
   Operation *terminator = function.front().getTerminator();
   for (unsigned i = 0; i < function.getNumResults(); ++i) {
     auto state =
         function.getResultAttrOfType<zero::StateAttr>(i, zero::kUpdatesAttr);
     Operation *sum = terminator->getOperand(i).getDefiningOp();
     if (sum && state && state.getRole() == zero::kLossRole) {
-      loss = position(firstTileOf(lossBehind(sum)));
+      Operation *first = nn::firstOfBackward(function.front(), lossBehind(sum));
+      backward = first ? std::optional(position(first)) : std::nullopt;
     }
   }
 }

@@ -15,10 +15,11 @@ namespace mlir::zg::sched {
 /// rest is decided in one backward walk, consumers before producers: a consumer
 /// that wants its operand in a place (a pack, joined rows, an in-place gather,
 /// an update of a state, a reduction that adds to a sum, products that do, a
-/// scatter into a table, a write of what was read from a file) asks for it, and
-/// the producer gets it unless it is taken, or its bytes are read later as what
-/// they were. Who was refused gets a slice of its own, and the consumer copies.
-/// An nn.constant has no place.
+/// scatter into a table, a kernel that reads it for the last time, a write of
+/// what was read from a file) asks for it, and the producer gets it unless it
+/// is taken, or its bytes are read later as what they were. Who was refused
+/// gets a slice of its own, and the consumer copies. An nn.constant has no
+/// place.
 class BufferAssignment {
 public:
   BufferAssignment(nn::ProgramOp function, SliceTable &slices);
@@ -38,7 +39,9 @@ private:
   LogicalResult bindArguments();
   LogicalResult bindResults(nn::ReturnOp op);
   LogicalResult bindOp(Operation *op);
-  void bindShared(OpOperand &operand);
+  void bindShared(OpOperand &operand, OpResult result);
+  void bindDying(nn::KernelOp kernel);
+  bool isDying(Value operand, nn::KernelOp kernel, int slice) const;
   void bindBuffer(zero::WriteOp write);
   void bindOperands(Operation *op);
   struct Use;
@@ -63,20 +66,24 @@ private:
   void collectReaders(Value value, SmallVectorImpl<Reader> &readers) const;
   unsigned position(Operation *op) const { return positions.lookup(op); }
   unsigned lastRead(Value value) const;
-  /// Position of the first reduction in place in the value's bytes.
+  /// Returns the position at which a reduction in place, or who the value was
+  /// placed for, overwrites its bytes first.
   unsigned firstOverwrite(Value value) const;
-  void findLoss();
+  void findBackward();
 
   nn::ProgramOp function;
   SliceTable &slices;
   DenseMap<Operation *, unsigned> positions;
   DenseMap<Value, Place> bound;
+  DenseSet<Value> ownSlices; ///< what was bound to a slice made for it
+  /// The positions at which others overwrite what was placed among them.
+  DenseMap<Value, unsigned> overwrites;
   /// By slice, what lies there before it is replaced: arguments, or what was
   /// read from a file.
   DenseMap<int, SmallVector<Value, 1>> replacedIn;
   SmallVector<Place> resultPlaces;
-  /// Position of the op that computes the loss; none: no backward.
-  std::optional<unsigned> loss;
+  /// The position at which backward begins; none: it does not.
+  std::optional<unsigned> backward;
 };
 
 /// Labels a step by its location's name; without one by its kind and by what

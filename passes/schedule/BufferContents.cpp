@@ -160,7 +160,8 @@ BufferAssignment::Use BufferAssignment::useOf(Value value) const {
   if (isa<zero::AllReduceOp>(op)) {
     return {SliceClass::scalar};
   }
-  bool kept = loss && position(op) <= *loss && lastRead(value) > *loss;
+  bool kept =
+      backward && position(op) < *backward && lastRead(value) >= *backward;
   return {kept ? SliceClass::activation : SliceClass::transient,
           heldOfGradients(value)};
 }
@@ -174,4 +175,30 @@ void BufferAssignment::bindDefault(Operation *op, unsigned result) {
   }
   bound[value] = slices.create(label, op->getLoc(), use.sliceClass,
                                bytesOf(value), use.held, spaceOf(value));
+  ownSlices.insert(value);
+}
+
+/// Returns whether nothing reads an operand after the kernel, nor on another
+/// stream, and its bytes are alone in a slice such as `slice`.
+bool BufferAssignment::isDying(Value operand, nn::KernelOp kernel,
+                               int slice) const {
+  Value whole = wholeOf(operand, slices);
+  Operation *producer = whole.getDefiningOp();
+  if (!producer || bound.contains(whole) ||
+      bytesOf(whole) != slices.bytes(slice) || slices.held(slice) ||
+      slices.space(slice) != spaceOf(whole)) {
+    return false;
+  }
+  SmallVector<Reader> readers;
+  collectReaders(whole, readers);
+  bool alone = llvm::all_of(readers, [&](const Reader &reader) {
+    Operation *op = reader.use->getOwner();
+    return (isa<nn::KernelOp>(op) || nn::isLibraryCall(op)) &&
+           reader.position <= position(kernel);
+  });
+  if (!alone) {
+    return false;
+  }
+  Use use = useOf(whole);
+  return !use.held && use.sliceClass == slices.sliceClass(slice);
 }

@@ -48,7 +48,8 @@ unsigned BufferAssignment::lastRead(Value value) const {
 }
 
 unsigned BufferAssignment::firstOverwrite(Value value) const {
-  unsigned first = kNever;
+  auto known = overwrites.find(value);
+  unsigned first = known == overwrites.end() ? kNever : known->second;
   for (Operation *user : value.getUsers()) {
     if (auto reduce = dyn_cast<zero::ReduceScatterOp>(user)) {
       if (reduce.getInPlace()) {
@@ -146,11 +147,12 @@ bool BufferAssignment::request(Value value, Place want, unsigned overwritten) {
     return false;
   }
   bound[value] = want;
+  overwrites[value] = overwritten;
   return true;
 }
 
-/// Asks that what an op adds to or scatters into lie where its result does.
-void BufferAssignment::bindShared(OpOperand &shared) {
+/// Asks that an operand lie where a result of its op does.
+void BufferAssignment::bindShared(OpOperand &shared, OpResult result) {
   Operation *op = shared.getOwner();
   Value whole = wholeOf(shared.get(), slices);
   for (OpOperand &operand : op->getOpOperands()) {
@@ -159,7 +161,25 @@ void BufferAssignment::bindShared(OpOperand &shared) {
       return;
     }
   }
-  request(shared.get(), place(op->getResult(0)), position(op));
+  request(shared.get(), place(result), position(op));
+}
+
+/// Asks that an operand that is read for the last time lie where a result is
+/// written, if the kernel may write there and the result is nowhere else.
+void BufferAssignment::bindDying(nn::KernelOp kernel) {
+  for (OpResult result : kernel->getResults()) {
+    if (!ownSlices.contains(result)) {
+      continue;
+    }
+    for (OpOperand &operand : kernel->getOpOperands()) {
+      if (canShareStorage(kernel, operand.getOperandNumber(),
+                          result.getResultNumber()) &&
+          isDying(operand.get(), kernel, place(result).slice)) {
+        bindShared(operand, result);
+        break;
+      }
+    }
+  }
 }
 
 /// Asks that what is written to a file be made where the state that it replaces
@@ -192,7 +212,10 @@ void BufferAssignment::bindOperands(Operation *op) {
     bindBuffer(write);
   }
   if (OpOperand *shared = sharedOperand(op)) {
-    bindShared(*shared);
+    bindShared(*shared, op->getResult(0));
+  }
+  if (auto kernel = dyn_cast<nn::KernelOp>(op)) {
+    bindDying(kernel);
   }
   // Adds to what the host or a file brings where it arrives.
   auto reduce = dyn_cast<zero::ReduceScatterOp>(op);

@@ -14,13 +14,14 @@ int64_t elements(Value value) {
 }
 
 /// Returns whether element i of the value reaches results at place i alone,
-/// whichever way it goes.
+/// whichever way it goes, or by a number of its row: these are known before
+/// results as wide as rows are stored.
 bool keepsPlaces(Value value, DenseSet<Value> &visited) {
   if (!visited.insert(value).second) {
     return true;
   }
   return llvm::all_of(value.getUsers(), [&](Operation *user) {
-    return isa<nn::YieldOp>(user) ||
+    return isa<nn::YieldOp, nn::ReduceOp>(user) ||
            (nn::mayOverwrite(user) && keepsPlaces(user->getResult(0), visited));
   });
 }
@@ -78,15 +79,19 @@ bool mlir::zg::sched::canShareStorage(Operation *op, unsigned operand,
     return false;
   }
   Block &body = kernel.getBody().front();
-  // An op that is not elementwise, such as a reduction, makes several passes
-  // over a row; a result of the first may not overwrite what a later one reads.
   int64_t size = elements(kernel.getResult(result));
   for (Operation &op : body.without_terminator()) {
     if (nn::isPlainView(&op) || nn::isLiteral(&op)) {
       continue;
     }
-    int64_t own = elements(op.getResult(0));
-    if (!nn::isElementwise(&op) || (own != size && own != 1)) {
+    if (isa<nn::ReduceOp>(op)) {
+      if (elements(op.getOperand(0)) != size) {
+        return false; // not one of the rows that the result has
+      }
+      continue;
+    }
+    // Numbers of rows are read again with every element.
+    if (!nn::isElementwise(&op) || elements(op.getResult(0)) > size) {
       return false;
     }
   }

@@ -8,9 +8,10 @@
 namespace mlir::zg::sched {
 
 /// Returns whether result `result` of a kernel or product may have the storage
-/// of operand `operand`: the kernel is elementwise and element i of the operand
-/// is read only where element i of the result is computed, or it is the
-/// `sharedOperand`. False of any other op.
+/// of operand `operand`: in a kernel over rows, element i of the operand is
+/// read only where element i of the result is computed, or for a number of its
+/// row, which is known before; or it is the `sharedOperand`. False of any other
+/// op.
 bool canShareStorage(Operation *op, unsigned operand, unsigned result);
 
 /// Returns the operand whose storage the first result of an op should have,

@@ -11,10 +11,10 @@ using namespace mlir::zg::zero;
 
 namespace {
 
-Stay stayOf(const Gather &gather, int64_t loss) {
-  return gather.last <= loss   ? Stay::forward
-         : gather.first > loss ? Stay::backward
-                               : Stay::kept;
+Stay stayOf(const Gather &gather, int64_t backward) {
+  return gather.last < backward     ? Stay::forward
+         : gather.first >= backward ? Stay::backward
+                                    : Stay::kept;
 }
 
 /// Returns whether the op changes the shape or type of a parameter for its one
@@ -100,7 +100,8 @@ SmallVector<Use> GatherPlacer::usesOf(Operation &op) {
 /// visit.
 std::vector<Gather> GatherPlacer::run() {
   Operation *terminator = program.front().getTerminator();
-  int64_t loss = positions.lookup(terminator->getOperand(0).getDefiningOp());
+  int64_t backward = positions.lookup(nn::firstOfBackward(
+      program.front(), terminator->getOperand(0).getDefiningOp()));
   std::vector<Gather> gathers;
   SmallVector<Operation *> firstUsers;
   struct Visit {
@@ -135,7 +136,7 @@ std::vector<Gather> GatherPlacer::run() {
     lastUse = uses.empty() ? lastUse : position;
   }
   for (auto [gather, user] : llvm::zip(gathers, firstUsers)) {
-    gather.stay = stayOf(gather, loss);
+    gather.stay = stayOf(gather, backward);
     gather.reason = describe(gather, states.name(gather.unit), user);
   }
   return gathers;

@@ -68,3 +68,28 @@ std::string nn::describe(Operation *op) {
           op->getName().getStringRef() + ")")
       .str();
 }
+
+/// Returns whether the location is that of an op of backward, or of a kernel
+/// with one.
+static bool namesGradient(Location location) {
+  return location
+      ->walk([](Location part) {
+        auto name = dyn_cast<NameLoc>(part);
+        return name && name.getName().getValue().ends_with(nn::kGradientSuffix)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+Operation *mlir::zg::nn::firstOfBackward(Block &block, Operation *loss) {
+  for (Operation &op : block) {
+    if (namesGradient(op.getLoc())) {
+      return &op;
+    }
+    if (&op == loss) {
+      return op.getNextNode();
+    }
+  }
+  return nullptr;
+}

@@ -29,6 +29,14 @@ struct CodePlace {
   bool known() const { return !module.empty() || !file.empty(); }
 };
 
+/// The end of the names of ops of the backward graph.
+inline constexpr llvm::StringLiteral kGradientSuffix = ".gradient";
+
+/// Returns the op with which backward begins: the first that stands after
+/// `loss` or computes gradients, as a part of a kernel perhaps. Tiles of rows
+/// compute gradients before the loss of all rows is known. Null: there is none.
+Operation *firstOfBackward(Block &block, Operation *loss);
+
 /// The location of a node of this name, which was made there.
 Location locationOf(MLIRContext *context, StringRef name,
                     const CodePlace &place);

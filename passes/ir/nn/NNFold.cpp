@@ -108,6 +108,13 @@ OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
   return reshapeSplat(adaptor.getOperand(), getType());
 }
 
+OpFoldResult TakeRowsOp::fold(FoldAdaptor adaptor) {
+  if (getType() == getOperand().getType()) {
+    return getOperand();
+  }
+  return reshapeSplat(adaptor.getOperand(), getType());
+}
+
 OpFoldResult ConcatOp::fold(FoldAdaptor) {
   return getNumOperands() == 1 ? getOperand(0) : Value();
 }

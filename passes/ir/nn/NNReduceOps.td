@@ -107,12 +107,6 @@ def NN_MatmulOp : NN_PureOp<"matmul", [
     (`into` $into^ `:` type($into))?
     attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)
   }];
-  let builders = [OpBuilder<(ins "Type":$result, "Value":$lhs, "Value":$rhs,
-                                 CArg<"bool", "false">:$transposeA,
-                                 CArg<"bool", "false">:$transposeB), [{
-    build($_builder, $_state, result, lhs, rhs, Value(), transposeA,
-          transposeB);
-  }]>];
   let hasVerifier = 1;
 }
 

@@ -179,7 +179,9 @@ def NN_TakeRowsOp : NN_PureOp<"take_rows", [NN_SharesBytes]> {
     }
     ```
     Unlike `nn.slice`, which kernels read through, it is another name for bytes
-    of its operand: kernels of other rows are the same kernel.
+    of its operand: kernels of other rows are the same kernel. Parameters and
+    literals have no such names: a parameter may be released, and a literal has
+    no bytes.
 
     **Lifespan**: `nn-tile-rows` to lowering into sched, where it becomes an
     alias.
@@ -195,6 +197,7 @@ def NN_TakeRowsOp : NN_PureOp<"take_rows", [NN_SharesBytes]> {
     $operand `from` $first attr-dict `:` type($operand) `->` type($result)
   }];
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 def NN_JoinRowsOp : NN_PureOp<"join_rows", [NN_SharesBytes]> {
@@ -208,8 +211,8 @@ def NN_JoinRowsOp : NN_PureOp<"join_rows", [NN_SharesBytes]> {
     }
     ```
     Unlike `nn.concat`, which a kernel computes, it computes nothing: who makes
-    an operand makes it where it lies in the result. What was made elsewhere is
-    copied.
+    an operand makes it where it lies in the result. An operand that must be
+    elsewhere is copied.
 
     **Lifespan**: `nn-tile-rows` to lowering into sched.
 

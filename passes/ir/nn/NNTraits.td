@@ -39,7 +39,8 @@ def NN_PlainView : TraitList<[NN_View, NN_IsPlainView]>;
 // Its elements follow from the op alone, without operands: it needs no buffer.
 def NN_Literal : NN_Trait<"Literal">;
 
-// It computes nothing: its result and its operands share bytes, in no kernel.
+// It computes nothing and is in no kernel: its result and its operands share
+// bytes.
 def NN_SharesBytes : NN_Trait<"SharesBytes">;
 
 // A call of the device's library, in no kernel.

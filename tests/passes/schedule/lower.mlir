@@ -311,3 +311,78 @@ module {
     nn.return %0 : tensor<16x16xf32>
   }
 }
+
+// -----
+
+// A part of joined rows that is read after their sum over ranks replaced them
+// lies elsewhere and is copied.
+
+#unit = #zero.unit<"fc", f32, elements = 512, trainable = true, persistent = false, reason = "r", axes = ["data"], segments = [512], states = [<"param", f32, sharded = false>], placements = [<<"w", module = "fc", trainable = true, init = normal>, tensor<32x16xf32>, offset = 0>]>
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
+  zero.layout units [#unit]
+  // CHECK-LABEL: sched.program @late
+  nn.program @late(
+      %x: tensor<16x16xf32> {nn.input = #nn.input<"x", per_sample = true>},
+      %y: tensor<16x16xf32> {nn.input = #nn.input<"y", per_sample = true>})
+      -> (tensor<256xf32> {zero.updates = #zero.state<unit = 0, segment = 0, "grad", sharded = true>},
+          tensor<16x16xf32> {zero.output = #zero.output<"z", per_sample = false>}) {
+    // CHECK: sched.launch @[[K:.+]] on(compute) (read %x[0 for 1024], write %[[G:nn.kernel]][0 for 1024])
+    %g = nn.kernel rows (%a = %x) : (tensor<16x16xf32>) -> tensor<16x16xf32> {
+      %0 = nn.unary exp %a : tensor<16x16xf32> -> tensor<16x16xf32>
+      nn.yield %0 : tensor<16x16xf32>
+    }
+    // CHECK: sched.launch @[[K]] on(compute) (read %y[0 for 1024], write %zero.pack[1024 for 1024])
+    %h = nn.kernel rows (%a = %y) : (tensor<16x16xf32>) -> tensor<16x16xf32> {
+      %0 = nn.unary exp %a : tensor<16x16xf32> -> tensor<16x16xf32>
+      nn.yield %0 : tensor<16x16xf32>
+    }
+    // CHECK: sched.copy on(compute) (read %[[G]][0 for 1024], write %zero.pack[0 for 1024])
+    %j = nn.join_rows %g, %h : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<32x16xf32>
+    %p = zero.pack %j at [0] unit 0 : tensor<32x16xf32> -> tensor<512xf32>
+    // CHECK: sched.reduce_scatter
+    %s = zero.reduce_scatter %p unit 0 segment 0 group ["data"] reason "r" in_place : tensor<512xf32> -> tensor<256xf32>
+    // CHECK: sched.launch @{{.+}} on(compute) (read %[[G]][0 for 1024], write %z[0 for 1024])
+    %z = nn.kernel rows (%a = %g) : (tensor<16x16xf32>) -> tensor<16x16xf32> {
+      %0 = nn.unary tanh %a : tensor<16x16xf32> -> tensor<16x16xf32>
+      nn.yield %0 : tensor<16x16xf32>
+    }
+    nn.return %s, %z : tensor<256xf32>, tensor<16x16xf32>
+  }
+}
+
+// -----
+
+// A kernel writes where it reads for the last time, also what depends on a whole
+// row; not where another step reads later, or where it reads other rows too.
+
+module {
+  // CHECK-LABEL: sched.program @in_place
+  nn.program @in_place(
+      %x: tensor<16x16xf32> {nn.input = #nn.input<"x", per_sample = true>})
+      -> (tensor<16x16xf32> {zero.output = #zero.output<"y", per_sample = false>}) {
+    // CHECK: sched.launch @k0 on(compute) (read %x[0 for 1024], write %[[A:.+]][0 for 1024])
+    %e = nn.kernel rows (%a = %x) : (tensor<16x16xf32>) -> tensor<16x16xf32> {
+      %0 = nn.unary exp %a : tensor<16x16xf32> -> tensor<16x16xf32>
+      nn.yield %0 : tensor<16x16xf32>
+    }
+    // CHECK: sched.launch @k1 on(compute) (read %[[A]][0 for 1024], write %[[A]][0 for 1024])
+    %p = nn.kernel rows (%a = %e) : (tensor<16x16xf32>) -> tensor<16x16xf32> {
+      %0 = nn.reduce sum %a [1] : tensor<16x16xf32> -> tensor<16x1xf32>
+      %1 = nn.broadcast %0 : tensor<16x1xf32> -> tensor<16x16xf32>
+      %2 = nn.binary div %a, %1 : tensor<16x16xf32>
+      nn.yield %2 : tensor<16x16xf32>
+    }
+    // CHECK: sched.launch @k2 on(compute) (read %[[A]][0 for 1024], write %[[B:.+]][0 for 1024])
+    %t = nn.kernel rows (%a = %p) : (tensor<16x16xf32>) -> tensor<16x16xf32> {
+      %0 = nn.transpose %a [1, 0] : tensor<16x16xf32> -> tensor<16x16xf32>
+      %1 = nn.binary add %a, %0 : tensor<16x16xf32>
+      nn.yield %1 : tensor<16x16xf32>
+    }
+    // CHECK: sched.launch @k3 on(compute) (read %[[A]][0 for 1024], read %[[B]][0 for 1024], write %y[0 for 1024])
+    %y = nn.kernel rows (%a = %p, %b = %t) : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32> {
+      %0 = nn.binary mul %a, %b : tensor<16x16xf32>
+      nn.yield %0 : tensor<16x16xf32>
+    }
+    nn.return %y : tensor<16x16xf32>
+  }
+}
