@@ -68,6 +68,12 @@ def Recompute : Pass<"zero-recompute", "::mlir::ModuleOp"> {
         %n = nn.layer_norm %x, ...     // as in the forward pass of unit 3
         ... backward of unit 3 ...
 
+    With `recompute=selective`, only what is cheap is computed again: elementwise
+    functions, reductions and norms. Which, a minimum cut of each block decides:
+    what is kept has the fewest bytes from which the rest can be made, and of
+    equal choices the one that computes least again. So of a GELU one tensor is
+    kept, and of a norm its operand.
+
     A block's forward pass is a run of ops: from the first use of its parameters
     to that of another block's. The last one's is not computed again, as its
     backward follows at once. Running statistics are not made twice. The module

@@ -2,13 +2,17 @@
 
 #include "mlir/IR/IRMapping.h"
 #include "passes/ir/nn/LiteralValues.h"
+#include "passes/ir/nn/Locations.h"
 #include "passes/ir/nn/NNDialect.h"
 #include "passes/ir/nn/Queries.h"
 #include "passes/zero/GatherPlacement.h"
 #include "passes/zero/Passes.h"
 #include "passes/zero/Program.h"
+#include "passes/zero/SelectRecomputed.h"
 #include "passes/zero/UnitStates.h"
 #include "llvm/ADT/SetVector.h"
+
+#include <optional>
 
 namespace mlir::zg::zero {
 
@@ -28,7 +32,7 @@ struct Region {
 /// Finds the forward ops of a program that are computed again, and where.
 class Recomputation {
 public:
-  Recomputation(nn::ProgramOp program, const UnitStates &states)
+  Recomputation(nn::ProgramOp program, const UnitStates &states, bool selective)
       : program(program), states(states), literals(program.front()) {
     for (BlockArgument argument : program.getArguments()) {
       auto state = program.getArgAttrOfType<StateAttr>(argument.getArgNumber(),
@@ -38,6 +42,9 @@ public:
       }
     }
     collectRegions();
+    if (selective) {
+      select();
+    }
   }
 
   /// Recomputes all regions but the last, whose backward pass follows its
@@ -56,9 +63,11 @@ private:
   void collectRegions() {
     Block &block = program.front();
     Operation *loss = block.getTerminator()->getOperand(0).getDefiningOp();
+    Operation *first = nn::firstOfBackward(block, loss);
     bool forward = true;
     for (auto [position, op] : llvm::enumerate(block)) {
       positions[&op] = position;
+      forward &= &op != first;
       if (forward && entersRegion(op)) {
         regions.push_back({unitOf.lookup(cast<ViewOp>(op).getFlat()), {}});
       }
@@ -66,11 +75,32 @@ private:
         regions.back().ops.push_back(&op);
         regionOf[&op] = regions.size() - 1;
       }
-      forward &= &op != loss;
-      if (!forward && &op != loss) {
+      if (!forward) {
         backward.insert(&op);
       }
     }
+  }
+
+  /// Decides which ops are computed again, of all regions at once.
+  void select() {
+    DenseSet<Operation *> all;
+    for (size_t i = 0; i + 1 < regions.size(); ++i) {
+      SmallVector<Value> needed;
+      for (OpOperand *use : lateUses(regions[i])) {
+        needed.push_back(use->get());
+      }
+      DenseSet<Operation *> ops = selectRecomputed(needed, [&](Value value) {
+        return literals.contains(value) || !isRepeated(value, i) ||
+               isa<ViewOp>(value.getDefiningOp());
+      });
+      all.insert(ops.begin(), ops.end());
+    }
+    selected = std::move(all);
+  }
+
+  /// Returns whether an op is one of those to be computed again.
+  bool isSelected(Operation *op) const {
+    return !selected || selected->contains(op) || isa<ViewOp>(op);
   }
 
   /// Returns whether the op views a parameter of another block. Running
@@ -109,7 +139,8 @@ private:
     SmallVector<OpOperand *> uses;
     for (Operation *op : region.ops) {
       for (Value result : op->getResults()) {
-        if (!isa<nn::NNDialect>(op->getDialect()) || isKept(result)) {
+        if (!isa<nn::NNDialect>(op->getDialect()) || isKept(result) ||
+            !isSelected(op)) {
           continue;
         }
         for (OpOperand &use : result.getUses()) {
@@ -198,7 +229,7 @@ private:
     Operation *op = value.getDefiningOp();
     auto region = op ? regionOf.find(op) : regionOf.end();
     return region != regionOf.end() && region->second == index &&
-           canRepeat(op) && !isKept(value);
+           canRepeat(op) && !isKept(value) && isSelected(op);
   }
 
   /// Gives a kept value another name for ops that are computed again: with the
@@ -222,6 +253,7 @@ private:
   DenseSet<Operation *> backward;
   std::vector<Region> regions;
   DenseMap<Operation *, size_t> regionOf;
+  std::optional<DenseSet<Operation *>> selected; ///< none: all
 };
 
 //===----------------------------------------------------------------------===//
@@ -235,9 +267,10 @@ struct Recompute : impl::RecomputeBase<Recompute> {
     if (recompute.getValue() == "none") {
       return;
     }
-    if (recompute.getValue() != "units") {
+    bool selective = recompute.getValue() == "selective";
+    if (!selective && recompute.getValue() != "units") {
       getOperation().emitError("computes again '")
-          << recompute.getValue() << "'; there are none and units";
+          << recompute.getValue() << "'; there are none, selective and units";
       return signalPassFailure();
     }
     FailureOr<Program> micro = Program::find(getOperation(), kMicroProgram);
@@ -245,7 +278,7 @@ struct Recompute : impl::RecomputeBase<Recompute> {
     if (failed(micro) || failed(states)) {
       return signalPassFailure();
     }
-    int64_t ops = Recomputation(micro->function(), *states).run();
+    int64_t ops = Recomputation(micro->function(), *states, selective).run();
     if (ops > 0) {
       getOperation()->setAttr(kRecomputedAttr,
                               OpBuilder(&getContext()).getI64IntegerAttr(ops));

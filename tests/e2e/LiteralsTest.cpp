@@ -62,7 +62,7 @@ protected:
 };
 
 TEST_P(Literals, AreMadeWhereTheyAreRead) {
-  for (const char *recompute : {"none", "units"}) {
+  for (const char *recompute : {"none", "selective", "units"}) {
     plan::Plan plan = compileWith(recompute);
     for (const plan::Program &program : plan.programs()) {
       for (const plan::Step &step : program.steps()) {

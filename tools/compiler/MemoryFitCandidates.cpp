@@ -46,8 +46,12 @@ public:
     }
     return *this;
   }
-  Change &recompute(bool wanted) {
-    return set(wanted, options.recompute, "--recompute", "units", true);
+  /// "none", "selective" or "units"; no less than it was.
+  Change &recompute(const char *wanted) {
+    bool isMore =
+        options.recompute == kNone ||
+        (options.recompute == "selective" && wanted == std::string("units"));
+    return set(isMore, options.recompute, "--recompute", wanted, true);
   }
   /// To places; nothing comes back.
   Change &offload(const char *optimizer, const char *param, const char *sums) {
@@ -122,7 +126,7 @@ std::vector<ChangedOptions> memoryFitCandidates(const CompileOptions &options) {
   int64_t highest = options.reduce == "last" ? 1 : 3;
   int64_t last = options.ranks > 1 ? highest : options.zero_stage;
   for (const char *optimizer : placesOfStates(options)) {
-    for (bool recompute : {false, true}) {
+    for (const char *recompute : {"none", "selective", "units"}) {
       auto add = [&](int64_t stage, bool late, const char *param,
                      const char *sums) {
         Change(options)

@@ -27,7 +27,7 @@
 // OFF-NOT: zero.recomputed
 // OFF-NOT: zero.recall
 
-// WRONG: computes again 'all'; there are none and units
+// WRONG: computes again 'all'; there are none, selective and units
 module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 0 : i64, zero.accumulate = 1 : i64} {
   zero.layout units [
     #zero.unit<"a", f32, elements = 512, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [512], states = [<"param", f32, sharded = false>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<256xf32>, offset = 0>]>,

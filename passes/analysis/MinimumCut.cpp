@@ -1,0 +1,102 @@
+//===- MinimumCut.cpp - the cheapest vertices that part a graph -----------===//
+
+#include "passes/analysis/MinimumCut.h"
+
+#include <algorithm>
+#include <limits>
+
+using namespace mlir::zg;
+
+/// Nothing costs as much.
+static constexpr int64_t kInfinite = std::numeric_limits<int64_t>::max() / 2;
+
+unsigned MinimumCut::add(int64_t cost) {
+  unsigned vertex = unsigned(out.size() / 2 - 1);
+  out.resize(out.size() + 2);
+  connect(entry(vertex), exit(vertex), cost);
+  return vertex;
+}
+
+void MinimumCut::addEdge(unsigned from, unsigned to) {
+  connect(exit(from), entry(to), kInfinite);
+}
+
+void MinimumCut::addSource(unsigned vertex) {
+  connect(kSource, entry(vertex), kInfinite);
+}
+
+void MinimumCut::addSink(unsigned vertex) {
+  connect(exit(vertex), kSink, kInfinite);
+}
+
+void MinimumCut::connect(unsigned from, unsigned to, int64_t capacity) {
+  out[from].push_back(unsigned(edges.size()));
+  edges.push_back({to, capacity});
+  out[to].push_back(unsigned(edges.size()));
+  edges.push_back({from, 0});
+}
+
+/// Numbers nodes by their distance from the source; false where no more can
+/// flow to the sink.
+bool MinimumCut::findLevels() {
+  levels.assign(out.size(), -1);
+  levels[kSource] = 0;
+  std::vector<unsigned> queue = {kSource};
+  for (size_t i = 0; i < queue.size(); ++i) {
+    for (unsigned number : out[queue[i]]) {
+      const Edge &edge = edges[number];
+      if (edge.left > 0 && levels[edge.to] < 0) {
+        levels[edge.to] = levels[queue[i]] + 1;
+        queue.push_back(edge.to);
+      }
+    }
+  }
+  return levels[kSink] >= 0;
+}
+
+/// Sends at most `most` from a node to the sink along one path; returns how
+/// much.
+int64_t MinimumCut::push(unsigned node, int64_t most) {
+  if (node == kSink) {
+    return most;
+  }
+  for (size_t &i = next[node]; i < out[node].size(); ++i) {
+    Edge &edge = edges[out[node][i]];
+    if (edge.left == 0 || levels[edge.to] != levels[node] + 1) {
+      continue;
+    }
+    if (int64_t sent = push(edge.to, std::min(most, edge.left)); sent > 0) {
+      edge.left -= sent;
+      edges[out[node][i] ^ 1].left += sent;
+      return sent;
+    }
+  }
+  return 0;
+}
+
+std::vector<bool> MinimumCut::verticesAfter() {
+  while (findLevels()) {
+    next.assign(out.size(), 0);
+    while (push(kSource, kInfinite) > 0) {
+    }
+  }
+  // Nodes from which more could flow to the sink.
+  std::vector<bool> after(out.size(), false);
+  after[kSink] = true;
+  std::vector<unsigned> queue = {kSink};
+  for (size_t i = 0; i < queue.size(); ++i) {
+    for (unsigned number : out[queue[i]]) {
+      // The edge that comes in is the reverse of the one that goes out.
+      unsigned from = edges[number].to;
+      if (edges[number ^ 1].left > 0 && !after[from]) {
+        after[from] = true;
+        queue.push_back(from);
+      }
+    }
+  }
+  std::vector<bool> vertices(out.size() / 2 - 1);
+  for (unsigned vertex = 0; vertex < vertices.size(); ++vertex) {
+    vertices[vertex] = after[entry(vertex)];
+  }
+  return vertices;
+}

@@ -1,0 +1,22 @@
+//===- SelectRecomputed.h - the cheap ops that are worth repeating --------===//
+
+#ifndef ZEROGRAPH_PASSES_ZERO_SELECTRECOMPUTED_H
+#define ZEROGRAPH_PASSES_ZERO_SELECTRECOMPUTED_H
+
+#include "passes/ir/nn/NNDialect.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace mlir::zg::zero {
+
+/// Returns the ops that backward computes again so that the fewest bytes are
+/// kept from forward to backward, and of several choices as few ops as
+/// possible. Only what costs about as much as reading its operands is among
+/// them: elementwise functions, views, reductions and norms, but no product,
+/// attention or random number. `needed` is what backward reads; `isThere` says
+/// what is in memory then, whatever is chosen, or needs none.
+DenseSet<Operation *> selectRecomputed(ArrayRef<Value> needed,
+                                       function_ref<bool(Value)> isThere);
+
+} // namespace mlir::zg::zero
+
+#endif // ZEROGRAPH_PASSES_ZERO_SELECTRECOMPUTED_H
