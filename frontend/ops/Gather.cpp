@@ -214,8 +214,8 @@ void foldGatherNd(Op &op) {
 //===----------------------------------------------------------------------===//
 
 /// Returns whether one computed number of each row of floats is gathered, as
-/// losses do that are written out: log_softmax(x)[label]. Of a softmax a
-/// logarithm may follow, which finds it through a gather (StableLog.h).
+/// losses do that are written out: log_softmax(x)[label]. A logarithm may
+/// follow a softmax; StableLog.h finds it through a gather.
 bool picksOneOfRow(Op &op, int64_t axis, const Shape &data, Shape indices) {
   bool one = axis == int64_t(data.size()) - 1 && indices[axis] == 1;
   indices[axis] = data[axis];
@@ -228,8 +228,8 @@ bool picksOneOfRow(Op &op, int64_t axis, const Shape &data, Shape indices) {
          mlir::isa<mlir::FloatType>(Emitter::elementOf(table));
 }
 
-/// Sums the row without its other numbers: so the row is read where it is
-/// computed, and its gradient is no scatter.
+/// Sums the row without its other numbers. So all of it is read, but where it
+/// is computed, and its gradient is no scatter into a tensor of its own.
 Value pickOfRow(Emitter &emit, Value table, Value index, const Shape &data,
                 int64_t axis) {
   Value place = emit.iota(axis, data, Emitter::elementOf(index));

@@ -3,14 +3,16 @@
 #include "passes/analysis/MinimumCut.h"
 
 #include <algorithm>
+#include <cassert>
 #include <limits>
 
 using namespace mlir::zg;
 
-/// Nothing costs as much.
+/// More than all vertices cost together.
 static constexpr int64_t kInfinite = std::numeric_limits<int64_t>::max() / 2;
 
 unsigned MinimumCut::add(int64_t cost) {
+  assert(cost >= 0 && cost < kInfinite);
   unsigned vertex = unsigned(out.size() / 2 - 1);
   out.resize(out.size() + 2);
   connect(entry(vertex), exit(vertex), cost);

@@ -24,6 +24,7 @@ bool RowRegion::add(Operation *op) {
   if (rule && members.insert(op)) {
     rules[op] = std::move(*rule);
   }
+  refused = rule ? refused : op;
   return rule.has_value();
 }
 
@@ -88,20 +89,23 @@ bool RowRegion::addBetween() {
   return true;
 }
 
-/// Returns whether ops of the region read each other's results by row alone.
-bool RowRegion::readsByRow() const {
-  return llvm::all_of(members, [&](Operation *op) {
-    return llvm::all_of(
-        llvm::zip_equal(ruleOf(op).byRow, op->getOperands()), [&](auto pair) {
-          auto [byRow, operand] = pair;
-          Operation *maker = operand.getDefiningOp();
-          return !members.contains(maker) || (byRow && !ruleOf(maker).sums);
-        });
-  });
+/// Returns an op of the region that reads a result of it not by row; or null.
+Operation *RowRegion::readerOfWhole() const {
+  for (Operation *op : members) {
+    for (auto [byRow, operand] :
+         llvm::zip_equal(ruleOf(op).byRow, op->getOperands())) {
+      Operation *maker = operand.getDefiningOp();
+      if (members.contains(maker) && (!byRow || ruleOf(maker).sums)) {
+        return op;
+      }
+    }
+  }
+  return nullptr;
 }
 
-std::optional<RowRegion> RowRegion::of(MatmulOp product) {
+std::optional<RowRegion> RowRegion::of(MatmulOp product, Operation *&obstacle) {
   RowRegion region(product);
+  obstacle = product;
   if (!region.add(product)) {
     return std::nullopt;
   }
@@ -109,10 +113,12 @@ std::optional<RowRegion> RowRegion::of(MatmulOp product) {
   do {
     size = region.members.size();
     if (!region.grow() || !region.addBetween()) {
+      obstacle = region.refused;
       return std::nullopt;
     }
   } while (region.members.size() > size);
-  if (!region.readsByRow()) {
+  obstacle = region.readerOfWhole();
+  if (obstacle) {
     return std::nullopt;
   }
   SmallVector<Operation *> order = region.members.takeVector();

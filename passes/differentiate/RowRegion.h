@@ -16,9 +16,9 @@ namespace mlir::zg::nn {
 /// rows.
 class RowRegion {
 public:
-  /// Finds the region of a product; nothing where one of its ops needs all rows
-  /// at once.
-  static std::optional<RowRegion> of(MatmulOp product);
+  /// Finds the region of a product; nothing where one of its ops, `obstacle`,
+  /// needs all rows at once.
+  static std::optional<RowRegion> of(MatmulOp product, Operation *&obstacle);
 
   int64_t rows() const { return rowCount; }
   /// Returns the ops in the order of their block.
@@ -36,12 +36,13 @@ private:
   bool add(Operation *op);
   bool grow();
   bool addBetween();
-  bool readsByRow() const;
+  Operation *readerOfWhole() const;
 
   int64_t rowCount, productSize;
   llvm::SetVector<Operation *> members;
   DenseMap<Operation *, RowRule> rules;
   DenseSet<Operation *> outside;
+  Operation *refused = nullptr; ///< the last op that has no rule
 };
 
 } // namespace mlir::zg::nn

@@ -3,6 +3,7 @@
 #include "passes/differentiate/Passes.h"
 #include "passes/differentiate/RowRegion.h"
 #include "passes/differentiate/RowTile.h"
+#include "passes/ir/nn/Locations.h"
 #include "passes/ir/nn/Queries.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -187,8 +188,17 @@ private:
   }
 
   void tile(MatmulOp product, DenseSet<Operation *> &gone) {
-    std::optional<RowRegion> region = RowRegion::of(product);
+    Operation *obstacle = nullptr;
+    std::optional<RowRegion> region = RowRegion::of(product, obstacle);
     if (!region) {
+      // Results that are outputs have to be whole.
+      if (!isa<ReturnOp>(obstacle)) {
+        emitRemark(product.getLoc(), "its result of ")
+            << shapeOf(product).front() << " rows of "
+            << shapeOf(product).back()
+            << " numbers is stored whole: " << describe(obstacle)
+            << " needs more than one row at a time";
+      }
       return;
     }
     gone.insert(region->ops().begin(), region->ops().end());

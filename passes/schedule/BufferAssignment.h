@@ -39,7 +39,7 @@ private:
   LogicalResult bindArguments();
   LogicalResult bindResults(nn::ReturnOp op);
   LogicalResult bindOp(Operation *op);
-  void bindShared(OpOperand &operand, OpResult result);
+  bool bindShared(OpOperand &operand, OpResult result);
   void bindDying(nn::KernelOp kernel);
   bool isDying(Value operand, nn::KernelOp kernel, int slice) const;
   void bindBuffer(zero::WriteOp write);
@@ -75,7 +75,7 @@ private:
   SliceTable &slices;
   DenseMap<Operation *, unsigned> positions;
   DenseMap<Value, Place> bound;
-  DenseSet<Value> ownSlices; ///< what was bound to a slice made for it
+  DenseSet<Value> ownSlices; ///< what has a slice that was made for buffers
   /// The positions at which others overwrite what was placed among them.
   DenseMap<Value, unsigned> overwrites;
   /// By slice, what lies there before it is replaced: arguments, or what was

@@ -151,17 +151,18 @@ bool BufferAssignment::request(Value value, Place want, unsigned overwritten) {
   return true;
 }
 
-/// Asks that an operand lie where a result of its op does.
-void BufferAssignment::bindShared(OpOperand &shared, OpResult result) {
+/// Asks that an operand lie where a result of its op does; false if it does
+/// not.
+bool BufferAssignment::bindShared(OpOperand &shared, OpResult result) {
   Operation *op = shared.getOwner();
   Value whole = wholeOf(shared.get(), slices);
   for (OpOperand &operand : op->getOpOperands()) {
     // What is read while the result is written lies elsewhere.
     if (&operand != &shared && wholeOf(operand.get(), slices) == whole) {
-      return;
+      return false;
     }
   }
-  request(shared.get(), place(result), position(op));
+  return request(shared.get(), place(result), position(op));
 }
 
 /// Asks that an operand that is read for the last time lie where a result is
@@ -174,8 +175,9 @@ void BufferAssignment::bindDying(nn::KernelOp kernel) {
     for (OpOperand &operand : kernel->getOpOperands()) {
       if (canShareStorage(kernel, operand.getOperandNumber(),
                           result.getResultNumber()) &&
-          isDying(operand.get(), kernel, place(result).slice)) {
-        bindShared(operand, result);
+          isDying(operand.get(), kernel, place(result).slice) &&
+          bindShared(operand, result)) {
+        ownSlices.insert(wholeOf(operand.get(), slices));
         break;
       }
     }

@@ -13,15 +13,41 @@ int64_t elements(Value value) {
   return cast<RankedTensorType>(value.getType()).getNumElements();
 }
 
+/// Returns whether a broadcast repeats the numbers of rows along their row.
+bool staysInRow(nn::BroadcastOp op) {
+  ArrayRef<int64_t> from = op.getOperand().getType().getShape();
+  return !from.empty() &&
+         from.drop_back() == op.getType().getShape().drop_back();
+}
+
+/// Returns whether a number of a row, which a reduction made, reaches that row
+/// alone.
+bool isOfOneRow(Value value, DenseSet<Value> &visited) {
+  if (!visited.insert(value).second) {
+    return true;
+  }
+  return llvm::all_of(value.getUsers(), [&](Operation *user) {
+    if (auto broadcast = dyn_cast<nn::BroadcastOp>(user)) {
+      return staysInRow(broadcast);
+    }
+    return isa<nn::YieldOp>(user) ||
+           (nn::mayOverwrite(user) && isOfOneRow(user->getResult(0), visited));
+  });
+}
+
 /// Returns whether element i of the value reaches results at place i alone,
-/// whichever way it goes, or by a number of its row: these are known before
-/// results as wide as rows are stored.
+/// whichever way it goes, or by a number of its row. All of these are known
+/// before results as wide as rows are stored, in the last sweep over the row
+/// (codegen/emit/loops/RowSweeps.h).
 bool keepsPlaces(Value value, DenseSet<Value> &visited) {
   if (!visited.insert(value).second) {
     return true;
   }
   return llvm::all_of(value.getUsers(), [&](Operation *user) {
-    return isa<nn::YieldOp, nn::ReduceOp>(user) ||
+    if (isa<nn::ReduceOp>(user)) {
+      return isOfOneRow(user->getResult(0), visited);
+    }
+    return isa<nn::YieldOp>(user) ||
            (nn::mayOverwrite(user) && keepsPlaces(user->getResult(0), visited));
   });
 }
@@ -84,13 +110,16 @@ bool mlir::zg::sched::canShareStorage(Operation *op, unsigned operand,
     if (nn::isPlainView(&op) || nn::isLiteral(&op)) {
       continue;
     }
-    if (isa<nn::ReduceOp>(op)) {
-      if (elements(op.getOperand(0)) != size) {
-        return false; // not one of the rows that the result has
+    if (auto reduce = dyn_cast<nn::ReduceOp>(op)) {
+      // The rows are those of the result.
+      auto type = reduce.getOperand().getType();
+      if (type.getNumElements() != size ||
+          reduce.getDims() != ArrayRef<int64_t>{type.getRank() - 1}) {
+        return false;
       }
       continue;
     }
-    // Numbers of rows are read again with every element.
+    // A result of fewer elements than the kernel goes over is stored earlier.
     if (!nn::isElementwise(&op) || elements(op.getResult(0)) > size) {
       return false;
     }

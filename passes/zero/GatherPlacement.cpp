@@ -100,8 +100,9 @@ SmallVector<Use> GatherPlacer::usesOf(Operation &op) {
 /// visit.
 std::vector<Gather> GatherPlacer::run() {
   Operation *terminator = program.front().getTerminator();
-  int64_t backward = positions.lookup(nn::firstOfBackward(
-      program.front(), terminator->getOperand(0).getDefiningOp()));
+  Operation *first = nn::firstOfBackward(
+      program.front(), terminator->getOperand(0).getDefiningOp());
+  int64_t backward = first ? positions.lookup(first) : positions.size();
   std::vector<Gather> gathers;
   SmallVector<Operation *> firstUsers;
   struct Visit {

@@ -89,10 +89,14 @@ private:
       for (OpOperand *use : lateUses(regions[i])) {
         needed.push_back(use->get());
       }
-      DenseSet<Operation *> ops = selectRecomputed(needed, [&](Value value) {
-        return literals.contains(value) || !isRepeated(value, i) ||
-               isa<ViewOp>(value.getDefiningOp());
-      });
+      DenseSet<Operation *> ops = selectRecomputed(
+          needed,
+          [&](Value value) {
+            Operation *op = value.getDefiningOp();
+            return !op || isa<ViewOp>(op) || literals.contains(value) ||
+                   (regionOf.contains(op) && isKept(value));
+          },
+          [&](Value value) { return isRepeated(value, i); });
       all.insert(ops.begin(), ops.end());
     }
     selected = std::move(all);

@@ -14,42 +14,54 @@ static bool isCheap(Operation *op) {
          nn::isPlainView(op) || isa<nn::ReduceOp, nn::LayerNormOp>(op);
 }
 
+/// Returns the bytes of all results that something reads: an op is computed
+/// again for all of them.
+static int64_t bytesOfResults(Operation *op) {
+  int64_t bytes = 0;
+  for (Value result : op->getResults()) {
+    bytes += result.use_empty() ? 0 : nn::tensorBytes(result.getType());
+  }
+  return bytes;
+}
+
 DenseSet<Operation *>
 mlir::zg::zero::selectRecomputed(ArrayRef<Value> needed,
-                                 function_ref<bool(Value)> isThere) {
-  // What is kept cuts what backward needs from what cannot be made again.
+                                 function_ref<bool(Value)> isThere,
+                                 function_ref<bool(Value)> mayRepeat) {
+  // The cut is what is kept. It parts what backward needs from what cannot be
+  // made again.
   MinimumCut graph;
-  llvm::MapVector<Value, unsigned> vertices;
-  SmallVector<Value> open;
-  auto vertexOf = [&](Value value) {
-    auto [it, isNew] = vertices.try_emplace(value, 0);
+  llvm::MapVector<Operation *, unsigned> vertices;
+  SmallVector<Operation *> open;
+  auto vertexOf = [&](Operation *op) {
+    auto [it, isNew] = vertices.try_emplace(op, 0);
     if (isNew) {
-      it->second =
-          graph.add(isThere(value) ? 0 : nn::tensorBytes(value.getType()));
-      open.push_back(value);
+      it->second = graph.add(bytesOfResults(op));
+      open.push_back(op);
     }
     return it->second;
   };
   for (Value value : needed) {
-    graph.addSink(vertexOf(value));
+    graph.addSink(vertexOf(value.getDefiningOp()));
   }
   while (!open.empty()) {
-    Value value = open.pop_back_val();
-    unsigned vertex = vertexOf(value);
-    Operation *op = value.getDefiningOp();
-    if (!op || isThere(value) || !isCheap(op)) {
+    Operation *op = open.pop_back_val();
+    unsigned vertex = vertexOf(op);
+    if (!isCheap(op) || !mayRepeat(op->getResult(0))) {
       graph.addSource(vertex);
       continue;
     }
     for (Value operand : op->getOperands()) {
-      graph.addEdge(vertexOf(operand), vertex);
+      if (!isThere(operand)) {
+        graph.addEdge(vertexOf(operand.getDefiningOp()), vertex);
+      }
     }
   }
   std::vector<bool> after = graph.verticesAfter();
   DenseSet<Operation *> selected;
-  for (auto [value, vertex] : vertices) {
+  for (auto [op, vertex] : vertices) {
     if (after[vertex]) {
-      selected.insert(value.getDefiningOp());
+      selected.insert(op);
     }
   }
   return selected;

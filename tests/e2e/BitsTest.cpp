@@ -332,6 +332,7 @@ TEST(Bits, ComputingAgainIsTheSame) {
         training.threads = stage == 2 ? 2 : 1;
         Outcome outcome = trainModel(training);
         expectSameOutcome(first, outcome, training.describe());
+        EXPECT_GT(outcome.plan.recomputed(), 0u) << training.describe();
         if (stage == 0 && base.model != "resnet-mini") {
           uint64_t bytes = outcome.plan.arenas(0).bytes();
           EXPECT_LT(bytes * 10, least * 9) << training.describe();

@@ -159,6 +159,7 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
   ZG_RETURN_IF_ERROR(provePlan(result.plan));
   watch.lap("verify");
   llvm::append_range(result.warnings, diagnostics.takeWarnings());
+  llvm::append_range(result.notes, diagnostics.takeRemarks());
   return result;
 }
 

@@ -26,7 +26,10 @@ Diagnostics::Diagnostics(mlir::MLIRContext &context)
         case mlir::DiagnosticSeverity::Warning:
           warnings.push_back(std::move(message));
           break;
-        default:
+        case mlir::DiagnosticSeverity::Remark:
+          remarks.push_back(std::move(message));
+          break;
+        case mlir::DiagnosticSeverity::Note:
           break;
         }
       }) {}

@@ -21,9 +21,10 @@ public:
   absl::Status status(const std::string &during) const;
 
   std::vector<std::string> takeWarnings() { return std::move(warnings); }
+  std::vector<std::string> takeRemarks() { return std::move(remarks); }
 
 private:
-  std::vector<std::string> errors, warnings;
+  std::vector<std::string> errors, warnings, remarks;
   mlir::ScopedDiagnosticHandler handler;
 };
 

@@ -26,6 +26,9 @@ bool isFurther(absl::string_view place, absl::string_view than) {
   return at(place) > at(than);
 }
 
+/// What may be computed again, each with less memory than the one before.
+constexpr const char *kRecomputed[] = {"none", "selective", "units"};
+
 /// Changes options, and says how.
 class Change {
 public:
@@ -46,12 +49,8 @@ public:
     }
     return *this;
   }
-  /// "none", "selective" or "units"; no less than it was.
   Change &recompute(const char *wanted) {
-    bool isMore =
-        options.recompute == kNone ||
-        (options.recompute == "selective" && wanted == std::string("units"));
-    return set(isMore, options.recompute, "--recompute", wanted, true);
+    return set(true, options.recompute, "--recompute", wanted, true);
   }
   /// To places; nothing comes back.
   Change &offload(const char *optimizer, const char *param, const char *sums) {
@@ -126,13 +125,15 @@ std::vector<ChangedOptions> memoryFitCandidates(const CompileOptions &options) {
   int64_t highest = options.reduce == "last" ? 1 : 3;
   int64_t last = options.ranks > 1 ? highest : options.zero_stage;
   for (const char *optimizer : placesOfStates(options)) {
-    for (const char *recompute : {"none", "selective", "units"}) {
+    auto *recompute = std::find(std::begin(kRecomputed), std::end(kRecomputed),
+                                options.recompute);
+    for (; recompute != std::end(kRecomputed); ++recompute) {
       auto add = [&](int64_t stage, bool late, const char *param,
                      const char *sums) {
         Change(options)
             .stage(stage)
             .gatherLate(late)
-            .recompute(recompute)
+            .recompute(*recompute)
             .offload(optimizer, param, sums)
             .addTo(all);
       };

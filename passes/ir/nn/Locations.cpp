@@ -75,9 +75,13 @@ static bool namesGradient(Location location) {
   return location
       ->walk([](Location part) {
         auto name = dyn_cast<NameLoc>(part);
-        return name && name.getName().getValue().ends_with(nn::kGradientSuffix)
-                   ? WalkResult::interrupt()
-                   : WalkResult::advance();
+        auto forward = name ? dyn_cast<NameLoc>(name.getChildLoc()) : NameLoc();
+        // A node of the model may be called so too, but has no other within.
+        bool gradient =
+            forward &&
+            name.getName().getValue() ==
+                (forward.getName().getValue() + nn::kGradientSuffix).str();
+        return gradient ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
 }

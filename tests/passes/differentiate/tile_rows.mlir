@@ -1,5 +1,6 @@
 // RUN: zerograph-opt %s --split-input-file --nn-tile-rows="least=1 least-rows=64" | FileCheck %s
 // RUN: zerograph-opt %s --split-input-file --nn-tile-rows | FileCheck %s --check-prefix=SMALL
+// RUN: zerograph-opt %s --split-input-file --nn-tile-rows="least=1 least-rows=64" --verify-diagnostics
 
 // A head and its loss: logits and their gradient have 64 rows at a time, the
 // gradient of the weights is added up in one buffer, and what reads the loss of
@@ -61,4 +62,19 @@ nn.program @narrow(%x: tensor<128x40xf32>, %w: tensor<40x40xf32>) -> tensor<128x
   %y = nn.matmul %x, %w : tensor<128x40xf32>, tensor<40x40xf32> -> tensor<128x40xf32>
   %sum = nn.reduce sum %y [1] : tensor<128x40xf32> -> tensor<128x1xf32>
   nn.return %sum : tensor<128x1xf32>
+}
+
+// -----
+
+// A softmax over the samples needs all rows: a remark says so.
+
+// CHECK-LABEL: nn.program @mixed
+// CHECK-NOT: nn.take_rows
+nn.program @mixed(%x: tensor<128x4xf32>, %w: tensor<4x40xf32>) -> tensor<40x1xf32> {
+  // expected-remark @+1 {{its result of 128 rows of 40 numbers is stored whole: node 'across' (nn.transpose) needs more than one row at a time}}
+  %y = nn.matmul %x, %w : tensor<128x4xf32>, tensor<4x40xf32> -> tensor<128x40xf32>
+  %t = nn.transpose %y [1, 0] : tensor<128x40xf32> -> tensor<40x128xf32> loc("across")
+  %p = nn.softmax %t : tensor<40x128xf32>
+  %sum = nn.reduce sum %p [1] : tensor<40x128xf32> -> tensor<40x1xf32>
+  nn.return %sum : tensor<40x1xf32>
 }

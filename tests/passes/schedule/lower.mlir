@@ -353,33 +353,47 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
 // -----
 
 // A kernel writes where it reads for the last time, also what depends on a whole
-// row; not where another step reads later, or where it reads other rows too.
+// row; not where another step reads later, or where it reads other rows or their
+// sums.
 
 module {
   // CHECK-LABEL: sched.program @in_place
   nn.program @in_place(
       %x: tensor<16x16xf32> {nn.input = #nn.input<"x", per_sample = true>})
       -> (tensor<16x16xf32> {zero.output = #zero.output<"y", per_sample = false>}) {
-    // CHECK: sched.launch @k0 on(compute) (read %x[0 for 1024], write %[[A:.+]][0 for 1024])
+    // CHECK: sched.launch @{{k[0-9]+}} on(compute) (read %x[0 for 1024], write %[[A:.+]][0 for 1024])
     %e = nn.kernel rows (%a = %x) : (tensor<16x16xf32>) -> tensor<16x16xf32> {
       %0 = nn.unary exp %a : tensor<16x16xf32> -> tensor<16x16xf32>
       nn.yield %0 : tensor<16x16xf32>
     }
-    // CHECK: sched.launch @k1 on(compute) (read %[[A]][0 for 1024], write %[[A]][0 for 1024])
+    // CHECK: sched.launch @{{k[0-9]+}} on(compute) (read %[[A]][0 for 1024], write %[[A]][0 for 1024])
     %p = nn.kernel rows (%a = %e) : (tensor<16x16xf32>) -> tensor<16x16xf32> {
       %0 = nn.reduce sum %a [1] : tensor<16x16xf32> -> tensor<16x1xf32>
       %1 = nn.broadcast %0 : tensor<16x1xf32> -> tensor<16x16xf32>
       %2 = nn.binary div %a, %1 : tensor<16x16xf32>
       nn.yield %2 : tensor<16x16xf32>
     }
-    // CHECK: sched.launch @k2 on(compute) (read %[[A]][0 for 1024], write %[[B:.+]][0 for 1024])
-    %t = nn.kernel rows (%a = %p) : (tensor<16x16xf32>) -> tensor<16x16xf32> {
+    // CHECK: sched.launch @{{k[0-9]+}} on(compute) (read %[[A]][0 for 1024], write %[[A]][0 for 1024])
+    %q = nn.kernel rows (%a = %p) : (tensor<16x16xf32>) -> tensor<16x16xf32> {
+      %0 = nn.unary exp %a : tensor<16x16xf32> -> tensor<16x16xf32>
+      nn.yield %0 : tensor<16x16xf32>
+    }
+    // CHECK: sched.launch @{{k[0-9]+}} on(compute) (read %[[A]][0 for 1024], write %[[C:.+]][0 for 1024])
+    %c = nn.kernel rows (%a = %q) : (tensor<16x16xf32>) -> tensor<16x16xf32> {
+      %0 = nn.reduce sum %a [1] : tensor<16x16xf32> -> tensor<16x1xf32>
+      %1 = nn.reshape %0 : tensor<16x1xf32> -> tensor<1x16xf32>
+      %2 = nn.broadcast %1 : tensor<1x16xf32> -> tensor<16x16xf32>
+      %3 = nn.binary div %a, %2 : tensor<16x16xf32>
+      nn.yield %3 : tensor<16x16xf32>
+    }
+    // CHECK: sched.launch @{{k[0-9]+}} on(compute) (read %[[C]][0 for 1024], write %[[B:.+]][0 for 1024])
+    %t = nn.kernel rows (%a = %c) : (tensor<16x16xf32>) -> tensor<16x16xf32> {
       %0 = nn.transpose %a [1, 0] : tensor<16x16xf32> -> tensor<16x16xf32>
       %1 = nn.binary add %a, %0 : tensor<16x16xf32>
       nn.yield %1 : tensor<16x16xf32>
     }
-    // CHECK: sched.launch @k3 on(compute) (read %[[A]][0 for 1024], read %[[B]][0 for 1024], write %y[0 for 1024])
-    %y = nn.kernel rows (%a = %p, %b = %t) : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32> {
+    // CHECK: sched.launch @{{k[0-9]+}} on(compute) (read %[[C]][0 for 1024], read %[[B]][0 for 1024], write %y[0 for 1024])
+    %y = nn.kernel rows (%a = %c, %b = %t) : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32> {
       %0 = nn.binary mul %a, %b : tensor<16x16xf32>
       nn.yield %0 : tensor<16x16xf32>
     }

@@ -46,8 +46,8 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 0 : i64, z
 
 // -----
 
-// What is read of two products is one tensor, their sum: it is kept itself, as
-// nothing is gained by keeping the products.
+// Backward reads the sum of two products: it is kept itself, as nothing is gained
+// by keeping the products.
 
 // CHECK-NOT: zero.recomputed
 // CHECK-NOT: zero.recall
