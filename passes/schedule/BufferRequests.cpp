@@ -157,7 +157,7 @@ bool BufferAssignment::bindShared(OpOperand &shared, OpResult result) {
   Operation *op = shared.getOwner();
   Value whole = wholeOf(shared.get(), slices);
   for (OpOperand &operand : op->getOpOperands()) {
-    // What is read while the result is written lies elsewhere.
+    // An operand that is read while the result is written lies elsewhere.
     if (&operand != &shared && wholeOf(operand.get(), slices) == whole) {
       return false;
     }

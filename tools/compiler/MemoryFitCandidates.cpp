@@ -26,7 +26,7 @@ bool isFurther(absl::string_view place, absl::string_view than) {
   return at(place) > at(than);
 }
 
-/// What may be computed again, each with less memory than the one before.
+/// The kinds of recomputation, each with less memory than the one before.
 constexpr const char *kRecomputed[] = {"none", "selective", "units"};
 
 /// Changes options, and says how.

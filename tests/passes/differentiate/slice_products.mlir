@@ -23,7 +23,7 @@ nn.program @forward(%x: tensor<16x4xf32>, %w: tensor<4x40xf32>, %b: tensor<1x40x
 
 // -----
 
-// What is read whole too is computed whole, columns are not rows, and nothing is
+// A product that is read whole too stays, columns are not rows, and nothing is
 // gained where rows do not become wider.
 
 // CHECK-LABEL: nn.program @read

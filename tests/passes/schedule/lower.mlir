@@ -297,7 +297,7 @@ module {
 
 // -----
 
-// What is read later is copied before products are added to it.
+// A sum that is read later is copied before products are added to it.
 
 module {
   // CHECK-LABEL: sched.program @copied
