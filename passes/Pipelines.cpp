@@ -117,9 +117,13 @@ void buildDifferentiate(PhaseBuilder phase) {
   phase.add(nn::createWidenGradients);
   phase.add(nn::createNarrowSaved);
   addCleanup(phase);
+  addReassociations(phase);
+}
+
+/// Adds what a plan has and a graph of gradients for ONNX has not.
+void buildTiles(PhaseBuilder phase) {
   phase.add(nn::createTileRows);
   addCleanup(phase);
-  addReassociations(phase);
 }
 
 void buildZero(PhaseBuilder phase) {
@@ -236,6 +240,7 @@ std::vector<Phase> mlir::zg::trainingPhases(const TrainingOptions &options,
       {"differentiate", "Adds the backward graph.",
        [=](OpPassManager &passes) {
          buildDifferentiate({passes, options});
+         buildTiles({passes, options});
        }},
       {"zero", "Shards, and inserts optimizer and collectives.",
        [=](OpPassManager &passes) {

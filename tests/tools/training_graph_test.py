@@ -16,6 +16,7 @@ RESNET_DATA = os.path.join(RESNET, "batches.safetensors")
 ADDED = os.path.join(MODELS, "added_loss")
 LOSSES = os.path.join(MODELS, "losses")
 NANO = os.path.join(MODELS, "gpt2-nano")
+WIDE = os.path.join(MODELS, "wide-head")
 
 PEER = os.path.join(os.path.dirname(os.path.abspath(__file__)),
                     "onnx_peer.py")
@@ -32,6 +33,9 @@ FIXTURES = [
     (os.path.join(NANO, "model_ts.onnx"), GPT_DATA, 8, ["--dim", "seq=64"]),
     (os.path.join(MODELS, "gpt2-nano-dropout", "model.onnx"), GPT_DATA, 8,
      ["--dim", "seq=64", "--dropout", "0"]),
+    # A plan tiles its logits; the graph does not.
+    (os.path.join(WIDE, "model.onnx"), os.path.join(WIDE, "batches.safetensors"),
+     32, []),
     (os.path.join(RESNET, "model.onnx"), RESNET_DATA, 32, []),
     (os.path.join(RESNET, "model_ts.onnx"), RESNET_DATA, 32, []),
     (os.path.join(ADDED, "classifier_with_loss.onnx"),
