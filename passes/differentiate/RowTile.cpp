@@ -154,10 +154,10 @@ SmallVector<int64_t> numbersOfPart(int64_t first, ArrayRef<int64_t> numbers,
 
 /// Sets the attributes that count dimensions.
 void setDims(Operation *clone, Operation *op, int64_t rows) {
-  ArrayRef<int64_t> shape = shapeOf(op->getOperand(0));
+  // An operand that all rows share has none.
+  unsigned dims = rowDims(shapeOf(op->getOperand(0)), rows).value_or(0);
   llvm::TypeSwitch<Operation *>(clone)
       .Case([&](ReduceOp reduce) {
-        unsigned dims = *rowDims(shape, rows);
         SmallVector<int64_t> moved = dimsOfPart(reduce.getDims(), dims);
         if (reducedRows(cast<ReduceOp>(op), dims) > 1) {
           moved.insert(moved.begin(), 0);
@@ -165,13 +165,11 @@ void setDims(Operation *clone, Operation *op, int64_t rows) {
         reduce.setDims(moved);
       })
       .Case([&](SliceOp slice) {
-        unsigned dims = *rowDims(shape, rows);
         slice.setStarts(numbersOfPart(0, slice.getStarts(), dims));
         slice.setSteps(numbersOfPart(1, slice.getSteps(), dims));
       })
-      .Case([&](PadOp pad) {
-        pad.setLow(numbersOfPart(0, pad.getLow(), *rowDims(shape, rows)));
-      });
+      .Case(
+          [&](PadOp pad) { pad.setLow(numbersOfPart(0, pad.getLow(), dims)); });
 }
 
 /// Returns the operand of a broadcast that all rows share as a tensor of one
@@ -245,9 +243,13 @@ Value mlir::zg::nn::inRows(OpBuilder &builder, Value value, int64_t rows) {
 
 void mlir::zg::nn::computeRows(OpBuilder &builder, Operation *op,
                                const RowRule &rule, int64_t rows, int64_t part,
-                               IRMapping &tile) {
+                               IRMapping &tile,
+                               function_ref<Value(Value)> rowsOf) {
   SmallVector<Value> operands;
   for (auto [byRow, operand] : llvm::zip_equal(rule.byRow, op->getOperands())) {
+    if (byRow && !tile.contains(operand)) {
+      tile.map(operand, rowsOf(operand));
+    }
     operands.push_back(byRow ? tile.lookup(operand) : operand);
   }
   if (auto broadcast = dyn_cast<BroadcastOp>(op);

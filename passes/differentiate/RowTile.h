@@ -30,10 +30,12 @@ ArrayRef<int64_t> shapeOfRow(Value value, int64_t rows);
 Value inRows(OpBuilder &builder, Value value, int64_t rows);
 
 /// Computes an op that has this rule for `part` of its `rows` rows. `tile` has
-/// its operands, those by row as `inRows` of the part, and gets its results. A
-/// sum is added to the one that `tile` has of the rows before, if any.
+/// what was computed of the part, and gets the op's results; `rowsOf` gives the
+/// rows, as `inRows` of the part, of operands that were not. A sum is added to
+/// the one that `tile` has of the rows before, if any.
 void computeRows(OpBuilder &builder, Operation *op, const RowRule &rule,
-                 int64_t rows, int64_t part, IRMapping &tile);
+                 int64_t rows, int64_t part, IRMapping &tile,
+                 function_ref<Value(Value)> rowsOf);
 
 } // namespace mlir::zg::nn
 

@@ -45,13 +45,8 @@ public:
     OpBuilder builder(slice);
     IRMapping sliced;
     for (Operation *op : llvm::reverse(ops)) {
-      RowRule rule = *rowRuleOf(op, rows);
-      for (auto [byRow, operand] : llvm::zip(rule.byRow, op->getOperands())) {
-        if (byRow && !sliced.contains(operand)) {
-          sliced.map(operand, rowsOf(builder, operand));
-        }
-      }
-      computeRows(builder, op, rule, rows, part, sliced);
+      computeRows(builder, op, *rowRuleOf(op, rows), rows, part, sliced,
+                  [&](Value value) { return rowsOf(builder, value); });
     }
     Value result = sliced.lookup(slice.getOperand());
     slice.replaceAllUsesWith(

@@ -56,12 +56,8 @@ private:
     IRMapping tile = sums;
     for (Operation *op : region.ops()) {
       const RowRule &rule = region.ruleOf(op);
-      for (auto [byRow, operand] : llvm::zip(rule.byRow, op->getOperands())) {
-        if (byRow && !tile.contains(operand)) {
-          tile.map(operand, rowsOf(operand, first, part));
-        }
-      }
-      computeRows(builder, op, rule, region.rows(), part, tile);
+      computeRows(builder, op, rule, region.rows(), part, tile,
+                  [&](Value value) { return rowsOf(value, first, part); });
       for (Value result : op->getResults()) {
         if (rule.sums) {
           sums.map(result, tile.lookup(result));
