@@ -80,6 +80,8 @@ extern const Converter prefetch;
 extern const Converter persistence;
 /// A key that asks for fewer activations: each unit's are computed again.
 extern const Converter recompute;
+/// The same, and what is kept between units lies in memory of the host.
+extern const Converter offloadActivations;
 
 // OffloadKeys.cpp
 

@@ -93,11 +93,25 @@ void readRecompute(const ConfigEntry &found, Translation &to) {
   }
 }
 
-/// One of the keys that mean it.
+/// One of the keys that mean it. No key means `selective`, nor a budget.
 void writeRecompute(const Key &key, FileWriter &file) {
-  if (file.has(key.option) &&
+  std::string value = file.value(key.option);
+  if (file.has(key.option) && (value == "units" || value == "none") &&
       absl::EndsWith(key.path, ".partition_activations")) {
-    file.putWhether(key, file.value(key.option) == "units");
+    file.putWhether(key, value == "units");
+  }
+}
+
+void readOffloadActivations(const ConfigEntry &found, Translation &to) {
+  readRecompute(found, to);
+  if (asks(found.value, *found.key) && to.given("recompute") != "none") {
+    to.set(found, "offload-activations", "cpu");
+  }
+}
+
+void writeOffloadActivations(const Key &key, FileWriter &file) {
+  if (file.has(key.option)) {
+    file.putWhether(key, file.value(key.option) == "cpu");
   }
 }
 
@@ -121,5 +135,7 @@ const Converter persistence = {.read = readPersistence,
                                .automatic = sizeOfAuto,
                                .write = writePersistence};
 const Converter recompute = {.read = readRecompute, .write = writeRecompute};
+const Converter offloadActivations = {.read = readOffloadActivations,
+                                      .write = writeOffloadActivations};
 
 } // namespace zerograph::config

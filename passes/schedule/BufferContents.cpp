@@ -51,6 +51,17 @@ static bool isGradients(Value value) {
   return state && state.getRole() == zero::kGradRole;
 }
 
+/// Returns whether a value is what the host keeps of the forward pass for the
+/// backward pass, or that value come back.
+static bool isKeptOnHost(Value value) {
+  auto fetch = value.getDefiningOp<zero::FetchOp>();
+  auto offload =
+      (fetch ? fetch.getOperand() : value).getDefiningOp<zero::OffloadOp>();
+  return offload && !offload.getUnit() &&
+         llvm::any_of(offload->getUsers(),
+                      [](Operation *op) { return isa<zero::FetchOp>(op); });
+}
+
 /// The state in a file that the value was read from, or else that it is written
 /// to; null for none.
 static Value inFile(Value value) {
@@ -135,6 +146,9 @@ BufferAssignment::Use BufferAssignment::useOf(Value value) const {
     return {
         SliceClass::grad_shard,
         held(value, zero::kGradRole, reduce.getUnit(), reduce.getSegment())};
+  }
+  if (isKeptOnHost(value)) {
+    return {SliceClass::activation};
   }
   if (auto offload = dyn_cast<zero::OffloadOp>(op)) {
     if (!offload.getUnit()) {

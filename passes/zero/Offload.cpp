@@ -183,12 +183,8 @@ private:
     Location location = part.unit < 0
                             ? value.getLoc()
                             : states.location(part.unit, program.getLoc());
-    Space to = std::is_same_v<Op, OffloadOp> ? Space::host : Space::device;
-    return builder.create<Op>(
-        location, typeIn(to, value.getType()), value, number(part.unit),
-        number(part.segment),
-        builder.getI64IntegerAttr(nn::tensorBytes(value.getType())),
-        builder.getStringAttr(reason));
+    return createTransfer<Op>(builder, location, value, reason,
+                              number(part.unit), number(part.segment));
   }
 
   /// Says why what is part of a unit, or none, goes down.

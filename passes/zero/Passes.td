@@ -74,6 +74,18 @@ def Recompute : Pass<"zero-recompute", "::mlir::ModuleOp"> {
     equal choices the one that computes least again. So of a GELU one tensor is
     kept, and of a norm its operand.
 
+    `recompute-ratio` is the share of the blocks, from the first on, of which that
+    holds. With `recompute=units`, the others are as with `selective`.
+
+    With `offload-activations=cpu`, what goes from one block to the next lies in
+    memory of the host until backward needs it. It is fetched when the backward
+    pass of the block after begins:
+
+        %down = zero.offload %h.0.out bytes 2048 reason "kept for backward"
+        ... forward pass of the blocks after ...
+        ... backward of unit 5 begins ...
+        %x = zero.fetch %down bytes 2048 reason "backward of h.1"
+
     A block's forward pass is a run of ops: from the first use of its parameters
     to that of another block's. The last one's is not computed again, as its
     backward follows at once. Running statistics are not made twice. The module
@@ -89,7 +101,7 @@ def Recompute : Pass<"zero-recompute", "::mlir::ModuleOp"> {
     bitwise: each op gives the same bits again, random numbers included.
   }];
   let dependentDialects = ["::mlir::zg::zero::ZeroDialect"];
-  let options = [recompute];
+  let options = [recompute, recompute_ratio, offload_activations];
   let statistics = [Statistic<"cloned", "ops", "ops computed again">];
 }
 

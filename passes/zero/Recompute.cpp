@@ -5,6 +5,7 @@
 #include "passes/ir/nn/Locations.h"
 #include "passes/ir/nn/NNDialect.h"
 #include "passes/ir/nn/Queries.h"
+#include "passes/ir/zero/ZeroSpaces.h"
 #include "passes/zero/GatherPlacement.h"
 #include "passes/zero/Passes.h"
 #include "passes/zero/Program.h"
@@ -12,7 +13,7 @@
 #include "passes/zero/UnitStates.h"
 #include "llvm/ADT/SetVector.h"
 
-#include <optional>
+#include <cmath>
 
 namespace mlir::zg::zero {
 
@@ -22,17 +23,22 @@ namespace mlir::zg::zero {
 
 namespace {
 
+/// Says what of a region is computed again.
+enum class Repeated { nothing, cheap, all };
+
 /// A run of forward ops: from the first use of a block's parameters to that of
 /// another block's.
 struct Region {
   int64_t unit; // used first
   SmallVector<Operation *> ops;
+  Repeated repeated = Repeated::all;
+  Operation *again = nullptr; ///< the first op that is computed again, if any
 };
 
 /// Finds the forward ops of a program that are computed again, and where.
 class Recomputation {
 public:
-  Recomputation(nn::ProgramOp program, const UnitStates &states, bool selective)
+  Recomputation(nn::ProgramOp program, const UnitStates &states)
       : program(program), states(states), literals(program.front()) {
     for (BlockArgument argument : program.getArguments()) {
       auto state = program.getArgAttrOfType<StateAttr>(argument.getArgNumber(),
@@ -42,15 +48,24 @@ public:
       }
     }
     collectRegions();
-    if (selective) {
-      select();
-    }
   }
 
   /// Recomputes all regions but the last, whose backward pass follows its
-  /// forward pass at once: nothing is gained there. Returns how many ops are
-  /// computed again.
-  int64_t run() {
+  /// forward pass at once: nothing is gained there. Of the share `ratio` of
+  /// them, from the first on, `first` is computed again, and `rest` of the
+  /// others. Returns how many ops are computed again.
+  int64_t run(Repeated first, Repeated rest, double ratio) {
+    size_t many =
+        regions.empty() ? 0 : std::llround(ratio * double(regions.size() - 1));
+    auto repeated = [&](size_t index) { return index < many ? first : rest; };
+    for (size_t i = 0; i + 1 < regions.size(); ++i) {
+      if (repeated(i) == Repeated::cheap) {
+        select(i);
+      }
+    }
+    for (auto [index, region] : llvm::enumerate(regions)) {
+      region.repeated = repeated(index);
+    }
     int64_t cloned = 0;
     for (size_t i = 0; i + 1 < regions.size(); ++i) {
       cloned += recompute(i);
@@ -58,12 +73,27 @@ public:
     return cloned;
   }
 
+  /// Moves what goes from one region to the next to the host until backward
+  /// needs it, except what the last region reads, whose backward pass follows
+  /// at once. Runs after `run`.
+  void offloadKept() {
+    for (size_t i = 0; i + 1 < regions.size(); ++i) {
+      for (Operation *op : regions[i].ops) {
+        for (Value result : op->getResults()) {
+          if (isWorthOffloading(result)) {
+            offload(result);
+          }
+        }
+      }
+    }
+  }
+
 private:
   /// Collects the regions. Ops before the first use of a parameter are in none.
   void collectRegions() {
     Block &block = program.front();
     Operation *loss = block.getTerminator()->getOperand(0).getDefiningOp();
-    Operation *first = nn::firstOfBackward(block, loss);
+    first = nn::firstOfBackward(block, loss);
     bool forward = true;
     for (auto [position, op] : llvm::enumerate(block)) {
       positions[&op] = position;
@@ -81,30 +111,28 @@ private:
     }
   }
 
-  /// Decides which ops are computed again, of all regions at once.
-  void select() {
-    DenseSet<Operation *> all;
-    for (size_t i = 0; i + 1 < regions.size(); ++i) {
-      SmallVector<Value> needed;
-      for (OpOperand *use : lateUses(regions[i])) {
-        needed.push_back(use->get());
-      }
-      DenseSet<Operation *> ops = selectRecomputed(
-          needed,
-          [&](Value value) {
-            Operation *op = value.getDefiningOp();
-            return !op || isa<ViewOp>(op) || literals.contains(value) ||
-                   (regionOf.contains(op) && isKept(value));
-          },
-          [&](Value value) { return isRepeated(value, i); });
-      all.insert(ops.begin(), ops.end());
+  /// Decides which ops of a region are cheap enough to be computed again.
+  void select(size_t index) {
+    SmallVector<Value> needed;
+    for (OpOperand *use : lateUses(regions[index])) {
+      needed.push_back(use->get());
     }
-    selected = std::move(all);
+    DenseSet<Operation *> ops = selectRecomputed(
+        needed,
+        [&](Value value) {
+          Operation *op = value.getDefiningOp();
+          return !op || isa<ViewOp>(op) || literals.contains(value) ||
+                 (regionOf.contains(op) && isKept(value));
+        },
+        [&](Value value) { return isRepeated(value, index); });
+    selected.insert(ops.begin(), ops.end());
   }
 
-  /// Returns whether an op is one of those to be computed again.
+  /// Returns whether an op of a region is one of those to be computed again.
   bool isSelected(Operation *op) const {
-    return !selected || selected->contains(op) || isa<ViewOp>(op);
+    Repeated repeated = regions[regionOf.lookup(op)].repeated;
+    return repeated == Repeated::all || isa<ViewOp>(op) ||
+           (repeated == Repeated::cheap && selected.contains(op));
   }
 
   /// Returns whether the op views a parameter of another block. Running
@@ -186,7 +214,10 @@ private:
         for (Value operand : op->getOperands()) {
           recall(operand, index, builder, again);
         }
-        builder.clone(*op, again);
+        Operation *clone = builder.clone(*op, again);
+        if (!regions[index].again) {
+          regions[index].again = clone;
+        }
         cloned += isa<nn::NNDialect>(op->getDialect()); // no views
       }
       use->set(again.lookup(use->get()));
@@ -249,15 +280,72 @@ private:
                                               value, regions[index].unit));
   }
 
+  bool isOfForward(Operation *op) const {
+    return positions.contains(op) && !backward.contains(op);
+  }
+
+  /// Returns whether a value goes from one region to another, but not to the
+  /// last, and is large enough for a transfer of its own.
+  bool isWorthOffloading(Value value) const {
+    constexpr int64_t kLeastBytes = 1024;
+    Operation *op = value.getDefiningOp();
+    return isa<nn::NNDialect>(op->getDialect()) && !literals.contains(value) &&
+           isKept(value) && nn::tensorBytes(value.getType()) >= kLeastBytes &&
+           llvm::none_of(value.getUsers(), [&](Operation *user) {
+             auto region = regionOf.find(user);
+             return isa<PackOp, nn::ReturnOp>(user) ||
+                    (region != regionOf.end() &&
+                     region->second + 1 == regions.size());
+           });
+  }
+
+  /// Lets backward read a copy of the value that comes back from the host.
+  void offload(Value value) {
+    SmallVector<OpOperand *> uses;
+    Operation *firstUser = nullptr;
+    size_t reader = 0; // the last region that reads it: backward's first
+    for (OpOperand &use : value.getUses()) {
+      Operation *user = use.getOwner();
+      if (isOfForward(user)) {
+        reader = std::max(reader, regionOf.lookup(user));
+        continue;
+      }
+      uses.push_back(&use);
+      firstUser =
+          !firstUser || user->isBeforeInBlock(firstUser) ? user : firstUser;
+    }
+    if (!firstUser) {
+      return;
+    }
+    // It comes back while the backward pass of the region after runs.
+    Operation *early = first;
+    for (size_t i = regions.size() - 1; i > reader; --i) {
+      early = regions[i].again ? regions[i].again : early;
+    }
+    OpBuilder builder(program.getContext());
+    builder.setInsertionPointAfterValue(value);
+    Value down = createTransfer<OffloadOp>(builder, value.getLoc(), value,
+                                           "kept for backward");
+    builder.setInsertionPoint(
+        early->isBeforeInBlock(firstUser) ? early : beforeViews(firstUser));
+    StringRef unit = states.name(regions[reader].unit);
+    Value up = createTransfer<FetchOp>(builder, value.getLoc(), down,
+                                       ("backward of " + unit).str());
+    for (OpOperand *use : uses) {
+      use->set(up);
+    }
+  }
+
   nn::ProgramOp program;
   const UnitStates &states;
   const nn::LiteralValues literals;
+  Operation *first = nullptr;      ///< of backward
   DenseMap<Value, int64_t> unitOf; ///< by whole parameters
   DenseMap<Operation *, int64_t> positions;
   DenseSet<Operation *> backward;
   std::vector<Region> regions;
   DenseMap<Operation *, size_t> regionOf;
-  std::optional<DenseSet<Operation *>> selected; ///< none: all
+  DenseSet<Operation *> selected; ///< the cheap ones of all regions
 };
 
 //===----------------------------------------------------------------------===//
@@ -282,7 +370,15 @@ struct Recompute : impl::RecomputeBase<Recompute> {
     if (failed(micro) || failed(states)) {
       return signalPassFailure();
     }
-    int64_t ops = Recomputation(micro->function(), *states, selective).run();
+    Recomputation recomputation(micro->function(), *states);
+    int64_t ops = selective
+                      ? recomputation.run(Repeated::cheap, Repeated::nothing,
+                                          recompute_ratio)
+                      : recomputation.run(Repeated::all, Repeated::cheap,
+                                          recompute_ratio);
+    if (offload_activations.getValue() != "none") {
+      recomputation.offloadKept();
+    }
     if (ops > 0) {
       getOperation()->setAttr(kRecomputedAttr,
                               OpBuilder(&getContext()).getI64IntegerAttr(ops));

@@ -306,7 +306,8 @@ TEST(Traps, ActivationsAreComputedAgain) {
   TranslatedKey meaning =
       meaningOf(config, "activation_checkpointing.cpu_checkpointing");
   EXPECT_EQ(meaning.does, KeySupport::Differently);
-  expectSays(meaning.text, "stays on the device");
+  expectSays(meaning.text, "lies in memory of the host");
+  EXPECT_EQ(valueOf(config, "offload-activations"), "cpu");
   EXPECT_EQ(meaningOf(config, "activation_checkpointing.profile").does,
             KeySupport::NoEffect);
 }

@@ -328,6 +328,10 @@ TEST(Bits, ComputingAgainIsTheSame) {
       for (int64_t stage : {0, 2, 3}) {
         Training training = base;
         training.recompute = recompute;
+        training.also = [&](CompileOptions &options) {
+          options.recompute_ratio = stage == 2 ? 0.5 : 1;
+          options.offload_activations = stage == 3 ? "cpu" : "none";
+        };
         training.zero_stage = stage;
         training.threads = stage == 2 ? 2 : 1;
         Outcome outcome = trainModel(training);

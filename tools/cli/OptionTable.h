@@ -125,6 +125,14 @@ inline const OptionCheck memoryLimits = {CLI::Validator(
     [](const std::string &text) { return options::parseMemory(text, 1).error; },
     "")};
 
+inline const OptionCheck recomputation = text(
+    [](const std::string &text) {
+      return text == "none" || text == "selective" || text == "units" ||
+             text == "auto" || options::parseBytes(text) > 0;
+    },
+    "kind of recomputation: expected none, selective, units, auto, or bytes of "
+    "the device, as 40GiB");
+
 inline const OptionCheck ratio = text(
     [](const std::string &text) {
       double number;

@@ -173,24 +173,48 @@ absl::StatusOr<CompileResult> compileOnce(const CompileOptions &options) {
   return compileIn(context, options);
 }
 
+/// Compiles; computes as little again as fits, where that is asked for.
+absl::StatusOr<CompileResult> compileCheapest(const CompileOptions &options) {
+  if (!choosesRecomputation(options)) {
+    return compileOnce(options);
+  }
+  ZG_ASSIGN_OR_RETURN(std::vector<ChangedOptions> all,
+                      recomputationCandidates(options));
+  absl::StatusOr<CompileResult> result;
+  for (const ChangedOptions &candidate : all) {
+    result = compileOnce(candidate.options);
+    if (result.ok()) {
+      result->notes.push_back(absl::StrCat(
+          "--recompute ", options.recompute, ": ",
+          candidate.change.empty() ? "everything fits as with --recompute none"
+                                   : candidate.change));
+    }
+    if (!absl::IsResourceExhausted(result.status())) {
+      break;
+    }
+  }
+  return result;
+}
+
 /// Returns whether the plan's buffers fit into `--memory`.
 bool fits(const CompileOptions &given) {
   CompileOptions options = given;
   options.packs_only = true;
   options.dump_ir.clear();
-  return compileOnce(options).ok();
+  return compileCheapest(options).ok();
 }
 
 } // namespace
 
 absl::StatusOr<CompileResult> compile(const CompileOptions &options) {
-  absl::StatusOr<CompileResult> result = compileOnce(options);
-  if (options.memory.empty() || !absl::IsResourceExhausted(result.status())) {
+  absl::StatusOr<CompileResult> result = compileCheapest(options);
+  if ((options.memory.empty() && !choosesRecomputation(options)) ||
+      !absl::IsResourceExhausted(result.status())) {
     return result;
   }
   if (options.offload == "auto") {
     if (auto changed = offloadToFit(options, fits)) {
-      ZG_ASSIGN_OR_RETURN(result, compileOnce(changed->options));
+      ZG_ASSIGN_OR_RETURN(result, compileCheapest(changed->options));
       result->notes.push_back(absl::StrCat("--offload auto: ", changed->change,
                                            ", for --memory ", options.memory));
       return result;

@@ -29,6 +29,16 @@ bool isFurther(absl::string_view place, absl::string_view than) {
 /// The kinds of recomputation, each with less memory than the one before.
 constexpr const char *kRecomputed[] = {"none", "selective", "units"};
 
+/// Returns the kinds of recomputation from the given one on; of one that is
+/// chosen for a budget, that one.
+std::vector<std::string> recomputationsFrom(const std::string &given) {
+  const auto *from =
+      std::find(std::begin(kRecomputed), std::end(kRecomputed), given);
+  return from == std::end(kRecomputed)
+             ? std::vector<std::string>{given}
+             : std::vector<std::string>(from, std::end(kRecomputed));
+}
+
 /// Changes options, and says how.
 class Change {
 public:
@@ -52,6 +62,17 @@ public:
   Change &recompute(const char *wanted) {
     return set(true, options.recompute, "--recompute", wanted, true);
   }
+  Change &recomputeShare(double share) {
+    if (options.recompute_ratio != share) {
+      options.recompute_ratio = share;
+      said.push_back(absl::StrCat("--recompute-ratio ", share));
+    }
+    return *this;
+  }
+  Change &offloadActivations(const char *place) {
+    return set(true, options.offload_activations, "--offload-activations",
+               place, true);
+  }
   /// To places; nothing comes back.
   Change &offload(const char *optimizer, const char *param, const char *sums) {
     // Nobody has to say what `auto` finds.
@@ -64,11 +85,13 @@ public:
              options.offload_gradients, "--offload-gradients", sums, say);
   }
 
+  /// Returns what the options are by now.
+  ChangedOptions changed() const { return {options, absl::StrJoin(said, " ")}; }
   /// Unless nothing is changed, or --reduce does not allow it.
   void addTo(std::vector<ChangedOptions> &all) const {
     bool possible = options.reduce != "last" || options.zero_stage < 2;
     if (possible && !said.empty()) {
-      all.push_back({options, absl::StrJoin(said, " ")});
+      all.push_back(changed());
     }
   }
 
@@ -125,15 +148,13 @@ std::vector<ChangedOptions> memoryFitCandidates(const CompileOptions &options) {
   int64_t highest = options.reduce == "last" ? 1 : 3;
   int64_t last = options.ranks > 1 ? highest : options.zero_stage;
   for (const char *optimizer : placesOfStates(options)) {
-    auto *recompute = std::find(std::begin(kRecomputed), std::end(kRecomputed),
-                                options.recompute);
-    for (; recompute != std::end(kRecomputed); ++recompute) {
+    for (const std::string &recompute : recomputationsFrom(options.recompute)) {
       auto add = [&](int64_t stage, bool late, const char *param,
                      const char *sums) {
         Change(options)
             .stage(stage)
             .gatherLate(late)
-            .recompute(*recompute)
+            .recompute(recompute.c_str())
             .offload(optimizer, param, sums)
             .addTo(all);
       };
@@ -188,6 +209,56 @@ std::optional<ChangedOptions> leastThatFits(const ChangedOptions &whole,
 }
 
 } // namespace
+
+bool zerograph::choosesRecomputation(const CompileOptions &options) {
+  return recomputationsFrom(options.recompute).size() == 1 &&
+         options.recompute != kRecomputed[2];
+}
+
+absl::StatusOr<std::vector<ChangedOptions>>
+zerograph::recomputationCandidates(const CompileOptions &options) {
+  auto refused = [&](const char *why) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--recompute ", options.recompute, why));
+  };
+  if (options.recompute_ratio != 1) {
+    return refused(" chooses the ratio: leave --recompute-ratio out");
+  }
+  options::MemoryLimits limits =
+      options::parseMemory(options.memory, options.ranks);
+  int64_t budget = options::parseBytes(options.recompute);
+  CompileOptions none = options;
+  none.recompute = none.offload_activations = std::string(kNone);
+  if (budget > 0) {
+    limits.device =
+        limits.device > 0 ? std::min(limits.device, budget) : budget;
+    none.memory = absl::StrCat("device=", limits.device);
+    if (limits.host > 0) {
+      absl::StrAppend(&none.memory, ",host=", limits.host);
+    }
+  } else if (limits.device == 0) {
+    return refused(" computes again what does not fit: give --memory, as "
+                   "--memory device=80GiB");
+  }
+  std::vector<ChangedOptions> all = {{none, ""}};
+  for (double share : {0.25, 0.5, 0.75, 1.0}) {
+    all.push_back(
+        Change(none).recompute("selective").recomputeShare(share).changed());
+  }
+  for (int eighths = 1; eighths <= 8; ++eighths) {
+    all.push_back(Change(none)
+                      .recompute("units")
+                      .recomputeShare(eighths / 8.0)
+                      .changed());
+  }
+  if (options.offload_activations != kNone) {
+    all.push_back(Change(none)
+                      .recompute("units")
+                      .offloadActivations(options.offload_activations.c_str())
+                      .changed());
+  }
+  return all;
+}
 
 std::optional<ChangedOptions>
 zerograph::offloadToFit(const CompileOptions &options, Fits fits) {

@@ -9,6 +9,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace zerograph {
 
@@ -22,6 +23,17 @@ struct ChangedOptions {
   CompileOptions options;
   std::string change;
 };
+
+/// Returns whether `--recompute auto` or `--recompute BYTES` leaves it to the
+/// compiler what is computed again.
+bool choosesRecomputation(const CompileOptions &options);
+
+/// For these: all that can be chosen, what costs least first. They do not
+/// depend on the limit of the device, which each of them has. So the first that
+/// fits needs no more time and no less memory if the limit is higher. Returns
+/// an error where there is no limit.
+absl::StatusOr<std::vector<ChangedOptions>>
+recomputationCandidates(const CompileOptions &options);
 
 /// For `--offload auto`: the options that offload least of those that fit. Of
 /// the optimizer's states it may be one to three quarters, if nothing else is

@@ -29,6 +29,14 @@ bool mayBeOnHost(Operation *op);
 /// other value itself.
 Value beforeTransfers(Value value);
 
+/// Creates the op that moves a value to the memory of the host (OffloadOp) or
+/// of the device (FetchOp), and returns the value there. Without `unit` and
+/// `segment`, it is no part of either.
+template <typename Op>
+Value createTransfer(OpBuilder &builder, Location location, Value value,
+                     StringRef reason, IntegerAttr unit = {},
+                     IntegerAttr segment = {});
+
 /// Fails where an op takes a value that lies in another memory than the op
 /// computes in.
 LogicalResult verifySpaces(nn::ProgramOp program);
