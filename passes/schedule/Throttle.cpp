@@ -25,11 +25,22 @@ bool isGradients(SliceOp slice) {
   return slice.getSliceClass() == SliceClass::grad && !slice.getCarried();
 }
 
-/// Returns whether the slice crosses between device and host, but for single
-/// numbers; or between a file and the host.
+/// Returns whether the slice crosses between device and host for an update or a
+/// gather, but for single numbers; or between a file and the host.
 bool crosses(SliceOp slice) {
   return slice.getSpace() == Space::pinned && !slice.getCarried() &&
-         slice.getSliceClass() != SliceClass::scalar;
+         slice.getSliceClass() != SliceClass::scalar &&
+         slice.getSliceClass() != SliceClass::activation;
+}
+
+/// Returns whether the slice goes to the host to be kept there for backward.
+bool isKeptOnHost(SliceOp slice) {
+  return slice.getSpace() == Space::device &&
+         llvm::any_of(slice->getUsers(), [&](Operation *user) {
+           auto step = dyn_cast<Step>(user);
+           return step && step.getStream() == Stream::offload &&
+                  step.slice(1).getSliceClass() == SliceClass::activation;
+         });
 }
 
 bool isSumInMemory(SliceOp slice) {
@@ -88,6 +99,7 @@ struct Throttle : impl::ThrottleBase<Throttle> {
     for (auto program : getOperation().getOps<ProgramOp>()) {
       delayGathers(program);
       bound(program, isGradients);
+      bound(program, isKeptOnHost);
       bound(program, isSum, Stream::fetch);
       for (Stream filling : {Stream::offload, Stream::update}) {
         bound(program, crosses, filling);

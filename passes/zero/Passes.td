@@ -87,7 +87,8 @@ def Recompute : Pass<"zero-recompute", "::mlir::ModuleOp"> {
         %x = zero.fetch %down bytes 2048 reason "backward of h.1"
 
     A block's forward pass is a run of ops: from the first use of its parameters
-    to that of another block's. The last one's is not computed again, as its
+    to that of another block's, and the cheap ops before it that are made of what
+    goes to it in any case, such as a norm before its weight. The last one's is not computed again, as its
     backward follows at once. Running statistics are not made twice. The module
     gets the number of these ops as `zero.recomputed`.
 

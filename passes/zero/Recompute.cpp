@@ -109,6 +109,58 @@ private:
         backward.insert(&op);
       }
     }
+    for (size_t i = 0; i + 1 < regions.size(); ++i) {
+      moveToNext(i);
+    }
+  }
+
+  /// Moves cheap ops that only the next region reads to that region, where they
+  /// are made of what is kept in any case: so what they make is not kept. A
+  /// norm written as a chain of ops stands before the first use of the block's
+  /// parameters, which is the norm's weight.
+  void moveToNext(size_t index) {
+    DenseSet<Operation *> movable;
+    auto isThere = [&](Value value) {
+      Operation *op = value.getDefiningOp();
+      return !op || movable.contains(op) || literals.contains(value) ||
+             isKept(value);
+    };
+    for (Operation *op : regions[index].ops) {
+      if (isCheap(op) && llvm::all_of(op->getOperands(), isThere)) {
+        movable.insert(op);
+      }
+    }
+    auto isOfNext = [&](Operation *op) {
+      auto region = regionOf.find(op);
+      return region != regionOf.end() && region->second == index + 1;
+    };
+    DenseSet<Operation *> saved; // movable, and read by backward alone
+    for (Operation *op : llvm::reverse(regions[index].ops)) {
+      bool moves = movable.contains(op) &&
+                   llvm::all_of(op->getUsers(), [&](Operation *user) {
+                     return isOfNext(user) || backward.contains(user) ||
+                            saved.contains(user);
+                   });
+      if (moves && llvm::any_of(op->getUsers(), isOfNext)) {
+        regionOf[op] = index + 1;
+      } else if (moves) {
+        saved.insert(op);
+      }
+    }
+    for (Operation *op : regions[index].ops) {
+      if (saved.contains(op) &&
+          llvm::any_of(op->getOperands(), [&](Value operand) {
+            return operand.getDefiningOp() && isOfNext(operand.getDefiningOp());
+          })) {
+        regionOf[op] = index + 1;
+      }
+    }
+    SmallVector<Operation *> moved;
+    llvm::copy_if(regions[index].ops, std::back_inserter(moved), isOfNext);
+    llvm::erase_if(regions[index].ops,
+                   [&](Operation *op) { return regionOf.lookup(op) != index; });
+    SmallVector<Operation *> &next = regions[index + 1].ops;
+    next.insert(next.begin(), moved.rbegin(), moved.rend());
   }
 
   /// Decides which ops of a region are cheap enough to be computed again.

@@ -9,7 +9,7 @@
 using namespace mlir;
 using namespace mlir::zg;
 
-static bool isCheap(Operation *op) {
+bool mlir::zg::zero::isCheap(Operation *op) {
   return (nn::isElementwise(op) && !isa<nn::RandomUniformOp>(op)) ||
          nn::isPlainView(op) || isa<nn::ReduceOp, nn::LayerNormOp>(op);
 }

@@ -81,3 +81,30 @@ module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
     %7 = sched.copy on(update) await(%5) (read %e1[0 for 4096], write %m[0 for 4096]) "m"
   }
 }
+
+// -----
+
+// What makes an activation that the host keeps awaits that the one before has
+// gone there. In pinned memory each has bytes of its own: backward needs all.
+
+// PACK: #sched.arena<pinned, bytes = 8192,
+// PACK: sched.slice "a0" {{.*}} at [[A:[0-9]+]] live
+// PACK: sched.slice "a1" {{.*}} at [[A]] live
+module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
+  %a0 = sched.slice "a0" transient in device bytes 4096
+  %a1 = sched.slice "a1" transient in device bytes 4096
+  %k0 = sched.slice "k0" activation in pinned bytes 4096
+  %k1 = sched.slice "k1" activation in pinned bytes 4096
+  %b0 = sched.slice "b0" activation in device bytes 4096
+  %b1 = sched.slice "b1" activation in device bytes 4096
+  sched.program @step {
+    %0 = sched.fill on(compute) (write %a0[0 for 4096]) "a0"
+    // CHECK: %[[K:.+]] = sched.copy on(offload)
+    %1 = sched.copy on(offload) await(%0) (read %a0[0 for 4096], write %k0[0 for 4096]) "k0" reason "r"
+    // CHECK: sched.fill on(compute) await(%[[K]])
+    %2 = sched.fill on(compute) (write %a1[0 for 4096]) "a1"
+    %3 = sched.copy on(offload) await(%2) (read %a1[0 for 4096], write %k1[0 for 4096]) "k1" reason "r"
+    %4 = sched.copy on(fetch) await(%3) (read %k1[0 for 4096], write %b1[0 for 4096]) "b1" reason "r"
+    %5 = sched.copy on(fetch) await(%1) (read %k0[0 for 4096], write %b0[0 for 4096]) "b0" reason "r"
+  }
+}
