@@ -80,7 +80,7 @@ extern const Converter prefetch;
 extern const Converter persistence;
 /// A key that asks for fewer activations: each unit's are computed again.
 extern const Converter recompute;
-/// The same, and what is kept between units lies in memory of the host.
+/// A key that asks for both: that, and what is kept between units on the host.
 extern const Converter offloadActivations;
 
 // OffloadKeys.cpp

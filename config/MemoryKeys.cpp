@@ -93,7 +93,7 @@ void readRecompute(const ConfigEntry &found, Translation &to) {
   }
 }
 
-/// One of the keys that mean it. No key means `selective`, nor a budget.
+/// Writes one of the keys that mean it. No key means `selective`, nor a budget.
 void writeRecompute(const Key &key, FileWriter &file) {
   std::string value = file.value(key.option);
   if (file.has(key.option) && (value == "units" || value == "none") &&
@@ -110,7 +110,7 @@ void readOffloadActivations(const ConfigEntry &found, Translation &to) {
 }
 
 void writeOffloadActivations(const Key &key, FileWriter &file) {
-  if (file.has(key.option)) {
+  if (file.has(key.option) && file.value("recompute") == "units") {
     file.putWhether(key, file.value(key.option) == "cpu");
   }
 }

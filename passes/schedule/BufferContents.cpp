@@ -52,7 +52,8 @@ static bool isGradients(Value value) {
 }
 
 /// Returns whether a value is what the host keeps of the forward pass for the
-/// backward pass, or that value come back.
+/// backward pass, or that value come back. `zero-recompute` alone offloads what
+/// is fetched again and of no unit.
 static bool isKeptOnHost(Value value) {
   auto fetch = value.getDefiningOp<zero::FetchOp>();
   auto offload =

@@ -34,7 +34,7 @@ bool crosses(SliceOp slice) {
 }
 
 /// Returns whether the slice goes to the host to be kept there for backward.
-bool isKeptOnHost(SliceOp slice) {
+bool isKeptForBackward(SliceOp slice) {
   return slice.getSpace() == Space::device &&
          llvm::any_of(slice->getUsers(), [&](Operation *user) {
            auto step = dyn_cast<Step>(user);
@@ -99,7 +99,7 @@ struct Throttle : impl::ThrottleBase<Throttle> {
     for (auto program : getOperation().getOps<ProgramOp>()) {
       delayGathers(program);
       bound(program, isGradients);
-      bound(program, isKeptOnHost);
+      bound(program, isKeptForBackward);
       bound(program, isSum, Stream::fetch);
       for (Stream filling : {Stream::offload, Stream::update}) {
         bound(program, crosses, filling);

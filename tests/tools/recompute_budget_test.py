@@ -13,7 +13,8 @@ class RecomputeBudget(Case):
     def compiled(self, *options):
         """The note of what was chosen, bytes of the plan, and of the device."""
         said = self.succeeds(*COMPILE, *options).stderr
-        notes = [line for line in said.splitlines() if "--recompute" in line]
+        notes = [line for line in said.splitlines()
+                 if line.startswith("note: for --")]
         plan = self.inspect("x.zgplan")
         return ("\n".join(notes), self.bytes_of("x.zgplan"),
                 plan["memory"]["arenas"][0]["bytes"])
@@ -32,17 +33,20 @@ class RecomputeBudget(Case):
                 "--recompute", "auto", "--offload-activations", "cpu",
                 "--memory", f"device={budget}")
             self.assertLessEqual(peak, budget)
-            self.assertIn("--recompute auto: ", note)
+            self.assertIn(f"for --memory device={budget}: --recompute ", note)
             peaks.append(peak)
             recomputed.append((self.inspect("x.zgplan")["recomputed"], -peak))
             if i == 0:
                 self.assertEqual(plan, none)
-                self.assertIn("fits as with --recompute none", note)
+                self.assertIn("--recompute none is enough", note)
         self.assertEqual(peaks, sorted(peaks, reverse=True))
         self.assertEqual(recomputed, sorted(recomputed))
         self.assertGreater(len(set(peaks)), 4)
         self.assertEqual(peaks[-1], least)
         self.assertIn("--recompute units --offload-activations cpu", note)
+        note, *_ = self.compiled("--recompute", str(units),
+                                 "--offload-activations", "cpu")
+        self.assertIn("--offload-activations cpu is not needed", note)
 
     def test_bytes_are_a_budget(self):
         *_, units = self.compiled("--recompute", "units")
@@ -57,7 +61,8 @@ class RecomputeBudget(Case):
     def test_what_is_chosen_can_be_given(self):
         *_, most = self.compiled()
         note, plan, _ = self.compiled("--recompute", str(most * 4 // 5))
-        chosen = note.split(": ")[-1].split()
+        chosen = note.split(": ")[-1].split(";")[0].split()
+        self.assertIn("MiB of the device instead of ", note)
         self.assertIn("--recompute-ratio", chosen)
         self.assertEqual(plan, self.compiled(*chosen)[1])
 
@@ -70,7 +75,7 @@ class RecomputeBudget(Case):
                                   "--offload-optimizer", "cpu")
         said = self.succeeds(*COMPILE, *choose, f"device={least}").stderr
         self.assertIn("--offload auto: --offload-optimizer cpu", said)
-        self.assertIn("--recompute auto: --recompute units", said)
+        self.assertIn(f"for --memory device={least}: --recompute units", said)
 
     def test_refuses(self):
         self.refused(*COMPILE, "--recompute", "auto", lines=0,
@@ -82,6 +87,13 @@ class RecomputeBudget(Case):
                      parts=["some is no kind of recomputation", "40GiB"])
         self.refused(*COMPILE, "--recompute", "1KiB", lines=0,
                      parts=["the limit is 1024", "needs so little"])
+        *_, units = self.compiled("--recompute", "units", "--recompute-ratio",
+                                  "0.75")
+        self.refused(*COMPILE, "--recompute", str(units - 1), "--zero", "3",
+                     lines=0, parts=[
+                         f"a rank needs {units} bytes of device memory",
+                         f"--recompute {units - 1} is enough with "
+                         "--offload-activations cpu"])
         self.refused(*COMPILE, "--offload-activations", "cpu",
                      parts=["--offload-activations cpu", "--recompute"])
 

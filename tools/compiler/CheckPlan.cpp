@@ -3,13 +3,16 @@
 #include "tools/compiler/CheckPlan.h"
 
 #include "options/Memory.h"
+#include "passes/ir/sched/SchedDialect.h"
 #include "passes/memory/Passes.h"
 #include "runtime/base/Status.h"
 
+#include "absl/strings/cord.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "mlir/Pass/PassManager.h"
 
+#include <algorithm>
 #include <set>
 
 namespace zerograph {
@@ -78,6 +81,16 @@ std::string describeAdapters(const plan::Plan &plan) {
                       trained, " of ", all, " parameters");
 }
 
+/// Returns whether activations lie in memory of the host.
+bool keepsActivationsOnHost(const plan::Plan &plan) {
+  return std::any_of(plan.slices().begin(), plan.slices().end(),
+                     [&](const plan::Slice &slice) {
+                       return slice.slice_class() == plan::ACTIVATION &&
+                              plan.arenas(int(slice.arena())).space() !=
+                                  plan::DEVICE;
+                     });
+}
+
 /// Returns whether a state of this role, or any, lies in memory of the host.
 bool keepsOnHost(const plan::Plan &plan, absl::string_view role = "") {
   for (const plan::Unit &unit : plan.units()) {
@@ -108,6 +121,33 @@ void warnOfOffload(const CompileOptions &options, CompileResult &result) {
         " has no effect: every rank keeps all units whole, which are smaller "
         "than --persistence-threshold"));
   }
+  if (options.offload_activations != "none" &&
+      !keepsActivationsOnHost(result.plan)) {
+    result.warnings.push_back(absl::StrCat(
+        "--offload-activations ", options.offload_activations,
+        " has no effect: nothing goes from one unit to another before the last "
+        "that has more than a few bytes; --units says what is one"));
+  }
+}
+
+/// Returns how many bytes more than the limits a rank needs, of all memories.
+int64_t missingBytes(mlir::ModuleOp module,
+                     const options::MemoryLimits &limits) {
+  namespace sched = mlir::zg::sched;
+  int64_t device = 0, host = 0;
+  auto arenas = module->getAttrOfType<mlir::ArrayAttr>(sched::kArenasAttr);
+  for (auto arena : arenas.getAsRange<sched::ArenaAttr>()) {
+    sched::Space space = arena.getSpace();
+    if (space == sched::Space::device) {
+      device += arena.getBytes();
+    } else if (space != sched::Space::nvme) {
+      host += arena.getBytes();
+    }
+  }
+  auto over = [](int64_t needed, int64_t limit) {
+    return limit > 0 ? std::max<int64_t>(needed - limit, 0) : 0;
+  };
+  return over(device, limits.device) + over(host, limits.host);
 }
 
 } // namespace
@@ -131,7 +171,10 @@ absl::Status checkMemory(const CompileOptions &options, mlir::ModuleOp module,
                     " are for the plan; CUDA, libraries",
                     options.ranks > 1 ? ", NCCL" : "", " and code need more");
   }
-  return absl::ResourceExhaustedError(said);
+  absl::Status status = absl::ResourceExhaustedError(said);
+  status.SetPayload(kMissingBytes,
+                    absl::Cord(absl::StrCat(missingBytes(module, limits))));
+  return status;
 }
 
 absl::Status checkPlan(const CompileOptions &options, CompileResult &result) {

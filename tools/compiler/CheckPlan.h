@@ -9,6 +9,10 @@
 
 namespace zerograph {
 
+/// Names the payload of an error of `checkMemory`: the bytes, in decimal, that
+/// are missing.
+inline constexpr char kMissingBytes[] = "zerograph/missing-bytes";
+
 /// RESOURCE_EXHAUSTED where a rank needs more than `--memory`. All buffers of
 /// the module have their places.
 absl::Status checkMemory(const CompileOptions &options, mlir::ModuleOp module,

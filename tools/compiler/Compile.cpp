@@ -23,6 +23,8 @@
 #include "tools/compiler/Schedule.h"
 #include "tools/compiler/Target.h"
 
+#include "absl/strings/cord.h"
+#include "absl/strings/numbers.h"
 #include "llvm/Support/Path.h"
 
 #include <chrono>
@@ -173,50 +175,96 @@ absl::StatusOr<CompileResult> compileOnce(const CompileOptions &options) {
   return compileIn(context, options);
 }
 
-/// Compiles; computes as little again as fits, where that is asked for.
+/// Returns how many bytes of memory a plan that is refused would need more.
+int64_t missingBytes(const absl::Status &status) {
+  int64_t bytes = 0;
+  (void)absl::SimpleAtoi(
+      std::string(status.GetPayload(kMissingBytes).value_or(absl::Cord())),
+      &bytes);
+  return bytes;
+}
+
+/// Says what `--recompute auto` has chosen; `none` is the error of the plan
+/// that computes nothing again, if that does not fit.
+std::string describeChoice(const CompileOptions &options,
+                           const ChangedOptions &chosen,
+                           const absl::Status &none, const plan::Plan &plan) {
+  std::string text = absl::StrCat("for ", limitOf(options), ": ");
+  if (none.ok()) {
+    absl::StrAppend(&text, "--recompute none is enough");
+  } else {
+    int64_t limit = options::parseMemory(options.memory, options.ranks).device;
+    uint64_t needed = 0;
+    for (const plan::Arena &arena : plan.arenas()) {
+      needed += arena.space() == plan::DEVICE ? arena.bytes() : 0;
+    }
+    absl::StrAppend(&text, chosen.change, "; ", options::sizeText(needed),
+                    " of the device instead of ",
+                    options::sizeText(uint64_t(limit + missingBytes(none))));
+  }
+  if (options.offload_activations != chosen.options.offload_activations) {
+    absl::StrAppend(&text, "; --offload-activations ",
+                    options.offload_activations, " is not needed");
+  }
+  return text;
+}
+
+/// Compiles; with `--recompute auto`, the first that fits of all that can be
+/// computed again. Where none does, the error is of the one that misses least.
 absl::StatusOr<CompileResult> compileCheapest(const CompileOptions &options) {
   if (!choosesRecomputation(options)) {
     return compileOnce(options);
   }
-  ZG_ASSIGN_OR_RETURN(std::vector<ChangedOptions> all,
-                      recomputationCandidates(options));
-  absl::StatusOr<CompileResult> result;
-  for (const ChangedOptions &candidate : all) {
-    result = compileOnce(candidate.options);
+  auto begin = std::chrono::steady_clock::now();
+  absl::Status none, least;
+  for (const ChangedOptions &candidate : recomputationCandidates(options)) {
+    std::chrono::duration<double> tried =
+        std::chrono::steady_clock::now() - begin;
+    absl::StatusOr<CompileResult> result = compileOnce(candidate.options);
     if (result.ok()) {
-      result->notes.push_back(absl::StrCat(
-          "--recompute ", options.recompute, ": ",
-          candidate.change.empty() ? "everything fits as with --recompute none"
-                                   : candidate.change));
+      result->seconds.emplace(result->seconds.begin(), "recompute",
+                              tried.count());
+      result->notes.push_back(
+          describeChoice(options, candidate, none, result->plan));
     }
     if (!absl::IsResourceExhausted(result.status())) {
-      break;
+      return result;
+    }
+    none = none.ok() ? result.status() : none;
+    if (least.ok() || missingBytes(result.status()) < missingBytes(least)) {
+      least = result.status();
     }
   }
-  return result;
+  return least;
 }
 
-/// Returns whether the plan's buffers fit into `--memory`.
+/// Returns whether the plan's buffers fit into `--memory`; with `--recompute
+/// auto`, those of the plan that needs least.
 bool fits(const CompileOptions &given) {
-  CompileOptions options = given;
+  CompileOptions options = choosesRecomputation(given)
+                               ? recomputationCandidates(given).back().options
+                               : given;
   options.packs_only = true;
   options.dump_ir.clear();
-  return compileCheapest(options).ok();
+  return compileOnce(options).ok();
 }
 
 } // namespace
 
-absl::StatusOr<CompileResult> compile(const CompileOptions &options) {
+absl::StatusOr<CompileResult> compile(const CompileOptions &given) {
+  CompileOptions options = given;
+  if (choosesRecomputation(given)) {
+    ZG_ASSIGN_OR_RETURN(options, withBudget(given));
+  }
   absl::StatusOr<CompileResult> result = compileCheapest(options);
-  if ((options.memory.empty() && !choosesRecomputation(options)) ||
-      !absl::IsResourceExhausted(result.status())) {
+  if (options.memory.empty() || !absl::IsResourceExhausted(result.status())) {
     return result;
   }
   if (options.offload == "auto") {
     if (auto changed = offloadToFit(options, fits)) {
       ZG_ASSIGN_OR_RETURN(result, compileCheapest(changed->options));
       result->notes.push_back(absl::StrCat("--offload auto: ", changed->change,
-                                           ", for --memory ", options.memory));
+                                           ", for ", limitOf(options)));
       return result;
     }
   }

@@ -35,6 +35,9 @@ struct CompileOptions : options::Compile {
   bool own_precision = false;
   /// Ends when every buffer has its place, without code.
   bool packs_only = false;
+  /// The option that set the limits of `memory`, where that was another, as
+  /// "--recompute 40GiB": for messages.
+  std::string limited_by;
   /// To be run forward: names of initializers that --load-weights holds.
   std::set<std::string> replaced;
 };

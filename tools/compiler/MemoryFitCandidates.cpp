@@ -26,17 +26,23 @@ bool isFurther(absl::string_view place, absl::string_view than) {
   return at(place) > at(than);
 }
 
-/// The kinds of recomputation, each with less memory than the one before.
-constexpr const char *kRecomputed[] = {"none", "selective", "units"};
+/// What is computed again, and whether what is kept for that lies on the host.
+struct Recomputation {
+  std::string kind, activations;
+};
 
-/// Returns the kinds of recomputation from the given one on; of one that is
-/// chosen for a budget, that one.
-std::vector<std::string> recomputationsFrom(const std::string &given) {
-  const auto *from =
-      std::find(std::begin(kRecomputed), std::end(kRecomputed), given);
-  return from == std::end(kRecomputed)
-             ? std::vector<std::string>{given}
-             : std::vector<std::string>(from, std::end(kRecomputed));
+/// Returns the recomputation of `options`, and those that need less memory,
+/// each less than the one before.
+std::vector<Recomputation> recomputationsFrom(const CompileOptions &options) {
+  std::vector<Recomputation> all = {
+      {options.recompute, options.offload_activations}};
+  if (options.recompute != "auto") {
+    all.push_back({"auto", options.offload_activations});
+  }
+  if (options.offload_activations == kNone) {
+    all.push_back({"auto", "cpu"});
+  }
+  return all;
 }
 
 /// Changes options, and says how.
@@ -59,19 +65,22 @@ public:
     }
     return *this;
   }
-  Change &recompute(const char *wanted) {
-    return set(true, options.recompute, "--recompute", wanted, true);
+  Change &recompute(const Recomputation &wanted) {
+    if (wanted.kind == "auto") {
+      options.recompute_ratio = 1; // it chooses that too
+    }
+    return set(true, options.recompute, "--recompute", wanted.kind.c_str(),
+               true)
+        .set(true, options.offload_activations, "--offload-activations",
+             wanted.activations.c_str(), true);
   }
+  /// The share of the blocks of which that holds.
   Change &recomputeShare(double share) {
     if (options.recompute_ratio != share) {
       options.recompute_ratio = share;
       said.push_back(absl::StrCat("--recompute-ratio ", share));
     }
     return *this;
-  }
-  Change &offloadActivations(const char *place) {
-    return set(true, options.offload_activations, "--offload-activations",
-               place, true);
   }
   /// To places; nothing comes back.
   Change &offload(const char *optimizer, const char *param, const char *sums) {
@@ -148,13 +157,13 @@ std::vector<ChangedOptions> memoryFitCandidates(const CompileOptions &options) {
   int64_t highest = options.reduce == "last" ? 1 : 3;
   int64_t last = options.ranks > 1 ? highest : options.zero_stage;
   for (const char *optimizer : placesOfStates(options)) {
-    for (const std::string &recompute : recomputationsFrom(options.recompute)) {
+    for (const Recomputation &recomputation : recomputationsFrom(options)) {
       auto add = [&](int64_t stage, bool late, const char *param,
                      const char *sums) {
         Change(options)
             .stage(stage)
             .gatherLate(late)
-            .recompute(recompute.c_str())
+            .recompute(recomputation)
             .offload(optimizer, param, sums)
             .addTo(all);
       };
@@ -211,12 +220,12 @@ std::optional<ChangedOptions> leastThatFits(const ChangedOptions &whole,
 } // namespace
 
 bool zerograph::choosesRecomputation(const CompileOptions &options) {
-  return recomputationsFrom(options.recompute).size() == 1 &&
-         options.recompute != kRecomputed[2];
+  return options.recompute == "auto" ||
+         options::parseBytes(options.recompute) > 0;
 }
 
-absl::StatusOr<std::vector<ChangedOptions>>
-zerograph::recomputationCandidates(const CompileOptions &options) {
+absl::StatusOr<CompileOptions>
+zerograph::withBudget(const CompileOptions &options) {
   auto refused = [&](const char *why) {
     return absl::InvalidArgumentError(
         absl::StrCat("--recompute ", options.recompute, why));
@@ -227,37 +236,48 @@ zerograph::recomputationCandidates(const CompileOptions &options) {
   options::MemoryLimits limits =
       options::parseMemory(options.memory, options.ranks);
   int64_t budget = options::parseBytes(options.recompute);
-  CompileOptions none = options;
-  none.recompute = none.offload_activations = std::string(kNone);
-  if (budget > 0) {
-    limits.device =
-        limits.device > 0 ? std::min(limits.device, budget) : budget;
-    none.memory = absl::StrCat("device=", limits.device);
-    if (limits.host > 0) {
-      absl::StrAppend(&none.memory, ",host=", limits.host);
-    }
-  } else if (limits.device == 0) {
+  if (budget == 0 && limits.device == 0) {
     return refused(" computes again what does not fit: give --memory, as "
                    "--memory device=80GiB");
   }
+  CompileOptions result = options;
+  result.recompute = "auto";
+  if (budget > 0 && (limits.device == 0 || budget < limits.device)) {
+    result.memory = absl::StrCat("device=", budget);
+    if (limits.host > 0) {
+      absl::StrAppend(&result.memory, ",host=", limits.host);
+    }
+    result.limited_by = absl::StrCat("--recompute ", options.recompute);
+  }
+  return result;
+}
+
+std::vector<ChangedOptions>
+zerograph::recomputationCandidates(const CompileOptions &options) {
+  CompileOptions none = options;
+  none.recompute = none.offload_activations = std::string(kNone);
   std::vector<ChangedOptions> all = {{none, ""}};
-  for (double share : {0.25, 0.5, 0.75, 1.0}) {
+  auto add = [&](const Recomputation &recomputation, double share) {
     all.push_back(
-        Change(none).recompute("selective").recomputeShare(share).changed());
+        Change(none).recompute(recomputation).recomputeShare(share).changed());
+  };
+  for (double share : {0.25, 0.5, 0.75, 1.0}) {
+    add({"selective", "none"}, share);
   }
   for (int eighths = 1; eighths <= 8; ++eighths) {
-    all.push_back(Change(none)
-                      .recompute("units")
-                      .recomputeShare(eighths / 8.0)
-                      .changed());
+    add({"units", "none"}, eighths / 8.0);
   }
   if (options.offload_activations != kNone) {
-    all.push_back(Change(none)
-                      .recompute("units")
-                      .offloadActivations(options.offload_activations.c_str())
-                      .changed());
+    for (double share : {0.5, 0.75, 1.0}) {
+      add({"units", options.offload_activations}, share);
+    }
   }
   return all;
+}
+
+std::string zerograph::limitOf(const CompileOptions &options) {
+  return options.limited_by.empty() ? "--memory " + options.memory
+                                    : options.limited_by;
 }
 
 std::optional<ChangedOptions>
@@ -304,8 +324,7 @@ std::string zerograph::adviseToFit(const CompileOptions &options, Fits fits) {
       break;
     }
     if (auto least = leastThatFits(changed, shares, fits)) {
-      return absl::StrCat("--memory ", options.memory, " is enough with ",
-                          least->change);
+      return absl::StrCat(limitOf(options), " is enough with ", least->change);
     }
   }
   for (ChangedOptions &changed : all) {
@@ -317,8 +336,8 @@ std::string zerograph::adviseToFit(const CompileOptions &options, Fits fits) {
     }
   }
   return absl::StrCat(
-      "no higher --zero, no --prefetch 0, no --recompute units and no offload "
-      "needs so little; a smaller --micro-batch or more --ranks may",
+      "no higher --zero, no --prefetch 0, no --recompute and no offload needs "
+      "so little; a smaller --micro-batch or more --ranks may",
       options.reduce == "last" ? ", or --reduce each" : "",
       options.offload_optimizer != kNone ? ", or offload less" : "");
 }

@@ -28,12 +28,20 @@ struct ChangedOptions {
 /// compiler what is computed again.
 bool choosesRecomputation(const CompileOptions &options);
 
-/// For these: all that can be chosen, what costs least first. They do not
-/// depend on the limit of the device, which each of them has. So the first that
-/// fits needs no more time and no less memory if the limit is higher. Returns
-/// an error where there is no limit.
-absl::StatusOr<std::vector<ChangedOptions>>
+/// Returns `options` with the budget of `--recompute BYTES` as the limit of the
+/// device's memory, if `--memory` sets no lower one, and `--recompute auto`.
+/// Returns an error where `auto` has no limit, or a ratio is given as well.
+absl::StatusOr<CompileOptions> withBudget(const CompileOptions &options);
+
+/// Returns all that `--recompute auto` can choose, what costs least first. The
+/// list does not depend on the limit. So the first that fits computes no more
+/// again, and needs no less memory, if the limit is higher. The last needs
+/// least, or nearly so.
+std::vector<ChangedOptions>
 recomputationCandidates(const CompileOptions &options);
+
+/// Returns the option that limits memory, for messages: "--memory 80GiB".
+std::string limitOf(const CompileOptions &options);
 
 /// For `--offload auto`: the options that offload least of those that fit. Of
 /// the optimizer's states it may be one to three quarters, if nothing else is

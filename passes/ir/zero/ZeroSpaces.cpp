@@ -78,26 +78,6 @@ Value mlir::zg::zero::beforeTransfers(Value value) {
   return value;
 }
 
-template <typename Op>
-Value mlir::zg::zero::createTransfer(OpBuilder &builder, Location location,
-                                     Value value, StringRef reason,
-                                     IntegerAttr unit, IntegerAttr segment) {
-  Space to = std::is_same_v<Op, OffloadOp> ? Space::host : Space::device;
-  return builder.create<Op>(
-      location, typeIn(to, value.getType()), value, unit, segment,
-      builder.getI64IntegerAttr(nn::tensorBytes(value.getType())),
-      builder.getStringAttr(reason));
-}
-
-template Value mlir::zg::zero::createTransfer<OffloadOp>(OpBuilder &, Location,
-                                                         Value, StringRef,
-                                                         IntegerAttr,
-                                                         IntegerAttr);
-template Value mlir::zg::zero::createTransfer<FetchOp>(OpBuilder &, Location,
-                                                       Value, StringRef,
-                                                       IntegerAttr,
-                                                       IntegerAttr);
-
 /// Returns where an op takes its operands from, and where it leaves results.
 static std::pair<Space, Space> spacesOf(Operation *op) {
   if (isOnHost(op)) {

@@ -3,6 +3,7 @@
 #ifndef ZEROGRAPH_PASSES_IR_ZERO_ZEROSPACES_H
 #define ZEROGRAPH_PASSES_IR_ZERO_ZEROSPACES_H
 
+#include "passes/ir/nn/Queries.h"
 #include "passes/ir/zero/ZeroDialect.h"
 
 namespace mlir::zg::zero {
@@ -35,7 +36,13 @@ Value beforeTransfers(Value value);
 template <typename Op>
 Value createTransfer(OpBuilder &builder, Location location, Value value,
                      StringRef reason, IntegerAttr unit = {},
-                     IntegerAttr segment = {});
+                     IntegerAttr segment = {}) {
+  Space to = std::is_same_v<Op, OffloadOp> ? Space::host : Space::device;
+  return builder.create<Op>(
+      location, typeIn(to, value.getType()), value, unit, segment,
+      builder.getI64IntegerAttr(nn::tensorBytes(value.getType())),
+      builder.getStringAttr(reason));
+}
 
 /// Fails where an op takes a value that lies in another memory than the op
 /// computes in.
