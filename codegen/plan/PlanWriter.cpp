@@ -47,6 +47,10 @@ LogicalResult writeHeader(ModuleOp module, const PlanInfo &info,
   plan.set_skip_nonfinite(info.skip_nonfinite);
   plan.set_clip_norm(info.clip_norm);
   plan.set_clip_value(info.clip_value);
+  if (!info.recompute.empty()) {
+    plan.set_recompute(info.recompute);
+    plan.set_recompute_ratio(info.recompute_ratio);
+  }
   if (info.loss_scale) {
     *plan.mutable_loss_scale() = *info.loss_scale;
   }

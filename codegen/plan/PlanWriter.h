@@ -28,6 +28,8 @@ struct PlanInfo {
   bool skip_nonfinite = false;
   /// As the options of these names.
   double clip_norm = 0, clip_value = 0;
+  std::string recompute; ///< empty: none
+  double recompute_ratio = 1;
   std::optional<zerograph::plan::LossScale> loss_scale;
   /// Parameter -> whether the importer chose to train it, and why.
   std::map<std::string, std::pair<bool, std::string>> decisions;

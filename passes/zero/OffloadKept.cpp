@@ -92,7 +92,8 @@ static void offload(const Crossing &crossing, Operation *early,
 
 void mlir::zg::zero::offloadKept(const ForwardRegions &regions,
                                  const UnitStates &states) {
-  // What a region reads comes when backward begins with the region before.
+  // Each begins to come back when backward reaches the region after its reader,
+  // of which the backward pass comes first.
   Operation *early = regions.firstOfBackward(), *begin = early;
   std::optional<size_t> reader;
   for (const Crossing &crossing : crossingsOf(regions)) {

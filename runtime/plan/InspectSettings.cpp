@@ -148,6 +148,8 @@ nlohmann::ordered_json settingsJson(const LoadedPlan &loaded) {
       {"clip_norm", plan.clip_norm()}, // null: infinite
       {"clip_value", plan.clip_value()},
       {"recomputed", plan.recomputed()},
+      {"recompute", plan.recompute().empty() ? "none" : plan.recompute()},
+      {"recompute_ratio", plan.recompute_ratio()},
       {"loss", plan.loss().name()},
       {"loss_node", lossNode(plan)},
       {"loss_mean", plan.has_loss_count() ? "tokens" : "micro-batches"},

@@ -297,6 +297,30 @@ std::string trafficLine(const plan::Plan &plan, bool exact) {
   return parts.empty() ? "none" : absl::StrJoin(parts, ", ");
 }
 
+/// Says what backward computes again and what comes back from the host for it;
+/// empty: nothing.
+std::string repeatsLine(const plan::Plan &plan, bool exact) {
+  if (plan.recompute().empty()) {
+    return "";
+  }
+  uint64_t kept = 0;
+  for (const plan::Slice &slice : plan.slices()) {
+    bool host = plan.arenas(int(slice.arena())).space() != plan::DEVICE;
+    kept += host && slice.slice_class() == plan::ACTIVATION ? slice.bytes() : 0;
+  }
+  std::string text =
+      absl::StrCat(counted(plan.recomputed(), "operation"),
+                   " of forward, by --recompute ", plan.recompute());
+  if (plan.recompute_ratio() != 1) {
+    absl::StrAppend(&text, " --recompute-ratio ", plan.recompute_ratio());
+  }
+  if (kept > 0) {
+    absl::StrAppend(&text, "; the host keeps ", sizeIn(kept, exact),
+                    " of activations");
+  }
+  return text;
+}
+
 absl::StatusOr<std::string> inspectSummary(const LoadedPlan &loaded,
                                            bool exact) {
   const plan::Plan &plan = loaded.plan;
@@ -309,6 +333,7 @@ absl::StatusOr<std::string> inspectSummary(const LoadedPlan &loaded,
   std::string step =
       absl::StrCat(counted(plan.accumulate(), "micro-batch", "es"), " of ",
                    counted(plan.micro_batch(), "sample"), " a rank", loss);
+  std::string repeats = repeatsLine(plan, exact);
   return absl::StrCat(
       fitted(absl::StrCat(planTitle(plan), ", made by ", plan.producer())),
       fitted("  model:   " + parametersText(plan)),
@@ -318,6 +343,7 @@ absl::StatusOr<std::string> inspectSummary(const LoadedPlan &loaded,
       wrapped("Fits:     ", fitsLine(plan, exact)),
       wrapped("Traffic:  ", trafficLine(plan, exact)),
       wrapped("Steps:    ", stepsText(plan)),
+      repeats.empty() ? "" : wrapped("Repeats:  ", repeats),
       wrapped("Costs:    ", costsText(plan, exact)),
       fitted("Findings: " + findingsText(plan)),
       wrapped("Read on:  ", optionsText() + " docs/inspect.md", " "));

@@ -108,6 +108,11 @@ TEST(Write, SaysWhetherBetasAreCycled) {
 
 TEST(Write, SaysThatUnitsAreComputedAgain) {
   expectSame({{"recompute", "units"}});
+  expectSame({{"recompute", "units"}, {"offload-activations", "cpu"}});
+  // What no key means is left out, and said.
+  Written file =
+      writeDeepSpeed({{"recompute", "auto"}, {"offload-activations", "cpu"}});
+  EXPECT_THAT(file.without, ElementsAre("offload-activations", "recompute"));
 }
 
 TEST(Write, SaysHowGradientsTravel) {

@@ -284,7 +284,7 @@ TEST(RefusedGraph, HugeDims) {
   ImportOptions options;
   options.dims = {{"n", int64_t(1) << 40}, {"m", int64_t(1) << 40}};
   expectRefused("g (float[n, m] x) => (float[n, m] y) { y = Relu(x) }",
-                {"more than 2^38 elements"}, options);
+                {"more than 2^46 elements"}, options);
 }
 
 TEST(RefusedGraph, ConstantsAboveTheLimitWithoutAPattern) {

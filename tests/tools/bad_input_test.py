@@ -66,7 +66,7 @@ class Models(BadInput):
                        "pipe", parts=["pipe", "cannot read"])
 
     def test_dims(self):
-        for dim, part in ((1 << 62, "more than 2^38 elements"),
+        for dim, part in ((1 << 62, "more than 2^46 elements"),
                           (1 << 63, "size -9223372036854775808"),
                           (-4, "size -4")):
             self.refuses_model(linear(dims=("n", dim)), ["x", part])
@@ -78,9 +78,9 @@ class Models(BadInput):
                       "--dim", "x.1=4")
         os.remove(self.path("p"))
         self.refuses_model(linear(tensor("w", [1 << 62], [])),
-                           ["w", "more than 2^38 elements"])
+                           ["w", "more than 2^46 elements"])
         self.refuses_model(linear(tensor("w", [1 << 31, 1 << 31, 4], [])),
-                           ["w", "more than 2^38 elements"])
+                           ["w", "more than 2^46 elements"])
         self.refuses_model(linear(tensor("w", [-4], [1, 2, 3, 4])),
                            ["w", "negative dimension"])
         self.refuses_model(linear(tensor("w", [5], [1, 2, 3, 4]), ("n", 5)),
@@ -400,7 +400,7 @@ class Values(BadInput):
                        "--accumulate", "1048576", "--micro-batch", "8",
                        parts=["samples"])
         self.unchanged("compile", MLP, "-o", "p", "--micro-batch",
-                       str(1 << 40), parts=["2^38 elements"])
+                       str(1 << 40), parts=["2^46 elements"])
 
     def test_more_ranks_than_samples(self):
         self.succeeds("compile", MLP, "-o", "wide", "--ranks", "700", "--zero",

@@ -63,6 +63,7 @@ class RecomputeBudget(Case):
         note, plan, _ = self.compiled("--recompute", str(most * 4 // 5))
         chosen = note.split(": ")[-1].split(";")[0].split()
         self.assertIn("MiB of the device instead of ", note)
+        self.assertIn("of forward, by " + " ".join(chosen), self.shown())
         self.assertIn("--recompute-ratio", chosen)
         self.assertEqual(plan, self.compiled(*chosen)[1])
 
@@ -76,6 +77,18 @@ class RecomputeBudget(Case):
         said = self.succeeds(*COMPILE, *choose, f"device={least}").stderr
         self.assertIn("--offload auto: --offload-optimizer cpu", said)
         self.assertIn(f"for --memory device={least}: --recompute units", said)
+
+    def shown(self):
+        """The first screen of `inspect`, its lines as one."""
+        return " ".join(self.succeeds("inspect", "x.zgplan").stdout.split())
+
+    def test_the_plan_says_what_the_host_keeps(self):
+        self.compiled("--recompute", "units", "--offload-activations", "cpu")
+        self.assertRegex(self.shown(),
+                         "Repeats: [0-9]+ operations of forward, by --recompute "
+                         "units; the host keeps [0-9.]+ [KM]iB of activations")
+        self.compiled()
+        self.assertNotIn("Repeats", self.shown())
 
     def test_refuses(self):
         self.refused(*COMPILE, "--recompute", "auto", lines=0,

@@ -92,6 +92,10 @@ mlir::zg::PlanInfo planInfoOf(const CompileOptions &options,
     info.clip_value = options.clip_value;
     info.skip_nonfinite = options::skipsNonfinite(options);
     info.loss_scale = lossScaleOf(options);
+    if (options.recompute != "none") {
+      info.recompute = options.recompute;
+      info.recompute_ratio = options.recompute_ratio;
+    }
   }
   info.decisions = result.decisions;
   return info;

@@ -26,7 +26,7 @@ bool isFurther(absl::string_view place, absl::string_view than) {
   return at(place) > at(than);
 }
 
-/// What is computed again, and whether what is kept for that lies on the host.
+/// The options of recomputation: --recompute and --offload-activations.
 struct Recomputation {
   std::string kind, activations;
 };

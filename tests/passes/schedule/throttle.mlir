@@ -84,8 +84,8 @@ module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
 
 // -----
 
-// What makes an activation that the host keeps awaits that the one before has
-// gone there. In pinned memory each has bytes of its own: backward needs all.
+// An activation that the host keeps is made when the one before has gone there.
+// In pinned memory each has bytes of its own: backward needs all.
 
 // PACK: #sched.arena<pinned, bytes = 8192,
 // PACK: sched.slice "a0" {{.*}} at [[A:[0-9]+]] live

@@ -1,8 +1,8 @@
 // RUN: zerograph-opt %s --zero-recompute="recompute=units offload-activations=cpu" | FileCheck %s
 // RUN: zerograph-opt %s --zero-recompute="recompute=selective recompute-ratio=0.5" | FileCheck %s --check-prefix=HALF
 
-// Of three blocks, %y goes from the first to the second: it is offloaded, and
-// comes back before backward begins, since the second block is the first whose
+// There are three blocks. %y goes from the first to the second: it is offloaded,
+// and comes back before backward begins, since the second block is the first whose
 // backward pass needs it. %z is read by the last block, and stays.
 
 // CHECK: %[[Y:.+]] = nn.unary exp %{{.+}} : tensor<256xf32>
