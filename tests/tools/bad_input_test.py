@@ -400,7 +400,7 @@ class Values(BadInput):
                        "--accumulate", "1048576", "--micro-batch", "8",
                        parts=["samples"])
         self.unchanged("compile", MLP, "-o", "p", "--micro-batch",
-                       str(1 << 40), parts=["2^46 elements"])
+                       str(1 << 40), parts=["2^46 elements"], lines=2)
 
     def test_more_ranks_than_samples(self):
         self.succeeds("compile", MLP, "-o", "wide", "--ranks", "700", "--zero",
