@@ -80,7 +80,7 @@ extern const Converter prefetch;
 extern const Converter persistence;
 /// A key that asks for fewer activations: each unit's are computed again.
 extern const Converter recompute;
-/// A key that asks for both: that, and what is kept between units on the host.
+/// A key that asks for that, and keeps on the host what goes between units.
 extern const Converter offloadActivations;
 
 // OffloadKeys.cpp

@@ -93,7 +93,7 @@ void readRecompute(const ConfigEntry &found, Translation &to) {
   }
 }
 
-/// Writes one of the keys that mean it. No key means `selective`, nor a budget.
+/// Writes one of the keys that mean it. No key says `selective` or a budget.
 void writeRecompute(const Key &key, FileWriter &file) {
   std::string value = file.value(key.option);
   if (file.has(key.option) && (value == "units" || value == "none") &&

@@ -95,16 +95,10 @@ struct LimitMemory : impl::LimitMemoryBase<LimitMemory> {
 
 private:
   LogicalResult check(StringRef where, int64_t limit, ArrayRef<Space> spaces) {
-    int64_t needed = 0, carried = 0;
-    auto arenas = getOperation()->getAttrOfType<ArrayAttr>(kArenasAttr);
-    if (!arenas) {
+    if (!getOperation()->hasAttr(kArenasAttr)) {
       return emitError(UnknownLoc::get(&getContext()), "run sched-pack before");
     }
-    for (auto arena : arenas.getAsRange<ArenaAttr>()) {
-      if (llvm::is_contained(spaces, arena.getSpace())) {
-        needed += arena.getBytes();
-      }
-    }
+    int64_t needed = arenaBytes(getOperation(), spaces), carried = 0;
     if (limit <= 0 || needed <= limit) {
       return success();
     }
@@ -138,4 +132,15 @@ private:
 };
 
 } // namespace
+
+int64_t arenaBytes(ModuleOp module, ArrayRef<Space> spaces) {
+  int64_t bytes = 0;
+  auto arenas = module->getAttrOfType<ArrayAttr>(kArenasAttr);
+  for (auto arena : arenas.getAsRange<ArenaAttr>()) {
+    bytes +=
+        llvm::is_contained(spaces, arena.getSpace()) ? arena.getBytes() : 0;
+  }
+  return bytes;
+}
+
 } // namespace mlir::zg::sched

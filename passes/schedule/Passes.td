@@ -67,8 +67,8 @@ def Throttle : Pass<"sched-throttle", "::mlir::ModuleOp"> {
     - The first step that writes into a unit's flat gradients awaits the
       reductions that read the flat gradients begun `window` units before, so
       that at most `window` such buffers are in use at once.
-    - Likewise for activations that the host keeps: what makes one awaits that the
-      one `window` before has gone to the host.
+    - Likewise for activations that the host keeps: the step that makes one awaits
+      that the one `window` before has gone to the host.
     - Likewise for sums of gradients that are brought from the host: a fetch
       awaits that the one `window` before has gone back.
     - Likewise in pinned memory, for what goes to the host and, apart, for what

@@ -20,7 +20,7 @@ struct Crossing {
   Value value;
   size_t reader = 0;              ///< the last region that reads it
   SmallVector<OpOperand *> uses;  ///< of backward
-  Operation *firstUser = nullptr; ///< of these; null: the value stays
+  Operation *firstUser = nullptr; ///< the first of these; null: it stays
 };
 
 } // namespace

@@ -74,8 +74,8 @@ def Recompute : Pass<"zero-recompute", "::mlir::ModuleOp"> {
     equal choices the one that computes least again. So of a GELU one tensor is
     kept, and of a norm its operand.
 
-    `recompute-ratio` is the share of the blocks, from the first on, of which that
-    holds. With `recompute=units`, the others are as with `selective`.
+    Only the first blocks are treated so; `recompute-ratio` is their share. With
+    `recompute=units`, the others are treated as with `selective`.
 
     With `offload-activations=cpu`, what goes from one block to the next lies in
     memory of the host until backward needs it. It is fetched when the backward

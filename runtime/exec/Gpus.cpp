@@ -3,6 +3,7 @@
 #include "runtime/exec/Gpus.h"
 
 #include "runtime/comm/Peers.h"
+#include "runtime/plan/Memory.h"
 #include "runtime/plan/Mesh.h"
 
 #include "absl/strings/str_join.h"
@@ -70,9 +71,7 @@ zerograph::gpuMemory(const Machine &machine, const plan::Plan &plan,
   memory.nccl =
       grown(*machine.in_use_loaded, open.value_or(*machine.in_use_loaded));
   memory.all = *all;
-  for (const plan::Arena &arena : plan.arenas()) {
-    memory.arenas += arena.space() == plan::DEVICE ? arena.bytes() * ranks : 0;
-  }
+  memory.arenas = arenaBytes(plan, plan::DEVICE) * ranks;
   return memory;
 }
 

@@ -249,9 +249,9 @@ std::string memoryLine(const plan::Plan &plan, bool exact) {
 }
 
 std::string fitsLine(const plan::Plan &plan, bool exact) {
-  uint64_t device = 0, memory = 0, ranks = worldOf(plan);
+  uint64_t device = arenaBytes(plan, plan::DEVICE);
+  uint64_t memory = 0, ranks = worldOf(plan);
   for (const plan::Arena &arena : plan.arenas()) {
-    device += arena.space() == plan::DEVICE ? arena.bytes() : 0;
     memory += arena.space() == plan::NVME ? 0 : arena.bytes();
   }
   const plan::Target &target = plan.devices(0);
@@ -303,11 +303,7 @@ std::string repeatsLine(const plan::Plan &plan, bool exact) {
   if (plan.recompute().empty()) {
     return "";
   }
-  uint64_t kept = 0;
-  for (const plan::Slice &slice : plan.slices()) {
-    bool host = plan.arenas(int(slice.arena())).space() != plan::DEVICE;
-    kept += host && slice.slice_class() == plan::ACTIVATION ? slice.bytes() : 0;
-  }
+  uint64_t kept = activationsOnHost(plan);
   std::string text =
       absl::StrCat(counted(plan.recomputed(), "operation"),
                    " of forward, by --recompute ", plan.recompute());

@@ -60,6 +60,25 @@ void walk(const plan::Plan &plan, int program,
 
 } // namespace
 
+uint64_t arenaBytes(const plan::Plan &plan, plan::Space space) {
+  uint64_t bytes = 0;
+  for (const plan::Arena &arena : plan.arenas()) {
+    bytes += arena.space() == space ? arena.bytes() : 0;
+  }
+  return bytes;
+}
+
+uint64_t activationsOnHost(const plan::Plan &plan) {
+  uint64_t bytes = 0;
+  for (const plan::Slice &slice : plan.slices()) {
+    if (slice.slice_class() == plan::ACTIVATION &&
+        plan.arenas(slice.arena()).space() != plan::DEVICE) {
+      bytes += slice.bytes();
+    }
+  }
+  return bytes;
+}
+
 std::vector<ArenaMemory> memoryOf(const plan::Plan &plan) {
   std::vector<ArenaMemory> arenas(plan.arenas_size());
   for (int p = 0; p < plan.programs_size(); ++p) {

@@ -43,6 +43,12 @@ struct ArenaMemory {
   ClassBytes class_peaks{};            // each class at its own peak
 };
 
+/// Returns the bytes of a rank's arenas in a space.
+uint64_t arenaBytes(const plan::Plan &plan, plan::Space space);
+
+/// Returns the bytes of activations that lie on the host until backward.
+uint64_t activationsOnHost(const plan::Plan &plan);
+
 /// One an arena.
 std::vector<ArenaMemory> memoryOf(const plan::Plan &plan);
 

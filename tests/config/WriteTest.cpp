@@ -109,7 +109,7 @@ TEST(Write, SaysWhetherBetasAreCycled) {
 TEST(Write, SaysThatUnitsAreComputedAgain) {
   expectSame({{"recompute", "units"}});
   expectSame({{"recompute", "units"}, {"offload-activations", "cpu"}});
-  // What no key means is left out, and said.
+  // No key sets a budget, so the file has neither option, and says so.
   Written file =
       writeDeepSpeed({{"recompute", "auto"}, {"offload-activations", "cpu"}});
   EXPECT_THAT(file.without, ElementsAre("offload-activations", "recompute"));

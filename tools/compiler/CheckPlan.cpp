@@ -3,9 +3,9 @@
 #include "tools/compiler/CheckPlan.h"
 
 #include "options/Memory.h"
-#include "passes/ir/sched/SchedDialect.h"
 #include "passes/memory/Passes.h"
 #include "runtime/base/Status.h"
+#include "runtime/plan/Memory.h"
 
 #include "absl/strings/cord.h"
 #include "absl/strings/numbers.h"
@@ -81,16 +81,6 @@ std::string describeAdapters(const plan::Plan &plan) {
                       trained, " of ", all, " parameters");
 }
 
-/// Returns whether activations lie in memory of the host.
-bool keepsActivationsOnHost(const plan::Plan &plan) {
-  return std::any_of(plan.slices().begin(), plan.slices().end(),
-                     [&](const plan::Slice &slice) {
-                       return slice.slice_class() == plan::ACTIVATION &&
-                              plan.arenas(int(slice.arena())).space() !=
-                                  plan::DEVICE;
-                     });
-}
-
 /// Returns whether a state of this role, or any, lies in memory of the host.
 bool keepsOnHost(const plan::Plan &plan, absl::string_view role = "") {
   for (const plan::Unit &unit : plan.units()) {
@@ -122,7 +112,7 @@ void warnOfOffload(const CompileOptions &options, CompileResult &result) {
         "than --persistence-threshold"));
   }
   if (options.offload_activations != "none" &&
-      !keepsActivationsOnHost(result.plan)) {
+      activationsOnHost(result.plan) == 0) {
     result.warnings.push_back(absl::StrCat(
         "--offload-activations ", options.offload_activations,
         " has no effect: nothing goes from one unit to another before the last "
@@ -130,24 +120,18 @@ void warnOfOffload(const CompileOptions &options, CompileResult &result) {
   }
 }
 
+/// Names the payload of an error: how many bytes are missing, in decimal.
+constexpr char kMissingBytes[] = "zerograph/missing-bytes";
+
 /// Returns how many bytes more than the limits a rank needs, of all memories.
-int64_t missingBytes(mlir::ModuleOp module,
-                     const options::MemoryLimits &limits) {
-  namespace sched = mlir::zg::sched;
-  int64_t device = 0, host = 0;
-  auto arenas = module->getAttrOfType<mlir::ArrayAttr>(sched::kArenasAttr);
-  for (auto arena : arenas.getAsRange<sched::ArenaAttr>()) {
-    sched::Space space = arena.getSpace();
-    if (space == sched::Space::device) {
-      device += arena.getBytes();
-    } else if (space != sched::Space::nvme) {
-      host += arena.getBytes();
-    }
-  }
+int64_t bytesOver(const options::MemoryLimits &limits, mlir::ModuleOp module) {
+  using mlir::zg::sched::arenaBytes;
+  using enum mlir::zg::sched::Space;
   auto over = [](int64_t needed, int64_t limit) {
     return limit > 0 ? std::max<int64_t>(needed - limit, 0) : 0;
   };
-  return over(device, limits.device) + over(host, limits.host);
+  return over(arenaBytes(module, {device}), limits.device) +
+         over(arenaBytes(module, {pinned, host}), limits.host);
 }
 
 } // namespace
@@ -173,8 +157,16 @@ absl::Status checkMemory(const CompileOptions &options, mlir::ModuleOp module,
   }
   absl::Status status = absl::ResourceExhaustedError(said);
   status.SetPayload(kMissingBytes,
-                    absl::Cord(absl::StrCat(missingBytes(module, limits))));
+                    absl::Cord(absl::StrCat(bytesOver(limits, module))));
   return status;
+}
+
+int64_t missingBytes(const absl::Status &status) {
+  int64_t bytes = 0;
+  (void)absl::SimpleAtoi(
+      std::string(status.GetPayload(kMissingBytes).value_or(absl::Cord())),
+      &bytes);
+  return bytes;
 }
 
 absl::Status checkPlan(const CompileOptions &options, CompileResult &result) {

@@ -9,14 +9,14 @@
 
 namespace zerograph {
 
-/// Names the payload of an error of `checkMemory`: the bytes, in decimal, that
-/// are missing.
-inline constexpr char kMissingBytes[] = "zerograph/missing-bytes";
-
 /// RESOURCE_EXHAUSTED where a rank needs more than `--memory`. All buffers of
 /// the module have their places.
 absl::Status checkMemory(const CompileOptions &options, mlir::ModuleOp module,
                          Diagnostics &diagnostics);
+
+/// Returns how many bytes more than `--memory` a rank needs, as such an error
+/// knows; 0 for another status.
+int64_t missingBytes(const absl::Status &status);
 
 /// INVALID_ARGUMENT where a pattern of `--units` or `--group` matches nothing
 /// of `result.plan`: a slip of the pen. Adds warnings of what had no effect,

@@ -12,6 +12,7 @@
 #include "passes/ir/nn/NNDialect.h"
 #include "runtime/base/Status.h"
 #include "runtime/io/GraphHash.h"
+#include "runtime/plan/Memory.h"
 #include "runtime/plan/Validate.h"
 #include "runtime/plan/Verify.h"
 #include "tools/compiler/CheckPlan.h"
@@ -23,8 +24,6 @@
 #include "tools/compiler/Schedule.h"
 #include "tools/compiler/Target.h"
 
-#include "absl/strings/cord.h"
-#include "absl/strings/numbers.h"
 #include "llvm/Support/Path.h"
 
 #include <chrono>
@@ -179,15 +178,6 @@ absl::StatusOr<CompileResult> compileOnce(const CompileOptions &options) {
   return compileIn(context, options);
 }
 
-/// Returns how many bytes of memory a plan that is refused would need more.
-int64_t missingBytes(const absl::Status &status) {
-  int64_t bytes = 0;
-  (void)absl::SimpleAtoi(
-      std::string(status.GetPayload(kMissingBytes).value_or(absl::Cord())),
-      &bytes);
-  return bytes;
-}
-
 /// Says what `--recompute auto` has chosen; `none` is the error of the plan
 /// that computes nothing again, if that does not fit.
 std::string describeChoice(const CompileOptions &options,
@@ -198,10 +188,7 @@ std::string describeChoice(const CompileOptions &options,
     absl::StrAppend(&text, "--recompute none is enough");
   } else {
     int64_t limit = options::parseMemory(options.memory, options.ranks).device;
-    uint64_t needed = 0;
-    for (const plan::Arena &arena : plan.arenas()) {
-      needed += arena.space() == plan::DEVICE ? arena.bytes() : 0;
-    }
+    uint64_t needed = arenaBytes(plan, plan::DEVICE);
     absl::StrAppend(&text, chosen.change, "; ", options::sizeText(needed),
                     " of the device instead of ",
                     options::sizeText(uint64_t(limit + missingBytes(none))));

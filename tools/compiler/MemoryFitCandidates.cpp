@@ -26,7 +26,7 @@ bool isFurther(absl::string_view place, absl::string_view than) {
   return at(place) > at(than);
 }
 
-/// The options of recomputation: --recompute and --offload-activations.
+/// Holds values of --recompute and --offload-activations.
 struct Recomputation {
   std::string kind, activations;
 };
@@ -74,7 +74,7 @@ public:
         .set(true, options.offload_activations, "--offload-activations",
              wanted.activations.c_str(), true);
   }
-  /// The share of the blocks of which that holds.
+  /// Sets the share of the blocks that are recomputed so.
   Change &recomputeShare(double share) {
     if (options.recompute_ratio != share) {
       options.recompute_ratio = share;
