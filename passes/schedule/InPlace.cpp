@@ -13,6 +13,17 @@ int64_t elements(Value value) {
   return cast<RankedTensorType>(value.getType()).getNumElements();
 }
 
+/// Returns whether element i of two tensors has the same size and place.
+bool lieAlike(Value a, Value b) {
+  auto first = cast<RankedTensorType>(a.getType());
+  auto second = cast<RankedTensorType>(b.getType());
+  // An encoding sets rows apart.
+  return first == second ||
+         (first.getElementType() == second.getElementType() &&
+          elements(a) == elements(b) && !first.getEncoding() &&
+          !second.getEncoding());
+}
+
 /// Returns whether a broadcast repeats the numbers of rows along their row.
 bool staysInRow(nn::BroadcastOp op) {
   ArrayRef<int64_t> from = op.getOperand().getType().getShape();
@@ -100,8 +111,7 @@ bool mlir::zg::sched::canShareStorage(Operation *op, unsigned operand,
   }
   auto kernel = dyn_cast<nn::KernelOp>(op);
   if (!kernel || kernel.getForm() != nn::KernelForm::rows ||
-      kernel.getOperand(operand).getType() !=
-          kernel.getResult(result).getType()) {
+      !lieAlike(kernel.getOperand(operand), kernel.getResult(result))) {
     return false;
   }
   Block &body = kernel.getBody().front();

@@ -92,6 +92,40 @@ module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
 
 // -----
 
+// A kernel may write where it reads a tensor of another shape: the second has the
+// bytes of what the first made.
+
+module attributes {zero.mesh = #zero.mesh<["data" = 1]>} {
+  // CHECK-LABEL: module attributes
+  // CHECK: sched.program @step
+  nn.program @step(
+      %a: tensor<4xf32> {zero.state = #zero.state<unit = -1, segment = -1, "a", sharded = false>},
+      %b: tensor<4xf32> {zero.state = #zero.state<unit = -1, segment = -1, "b", sharded = false>})
+      -> (tensor<4xf32> {zero.updates = #zero.state<unit = -1, segment = -1, "a", sharded = false>}) {
+    // CHECK: sched.launch @k0 on(compute) (read %b[0 for 16], write %[[N:.+]][0 for 16])
+    %n = nn.kernel rows (%x = %b) : (tensor<4xf32>) -> tensor<1x4xf32> {
+      %0 = nn.unary neg %x : tensor<4xf32> -> tensor<4xf32>
+      %1 = nn.reshape %0 : tensor<4xf32> -> tensor<1x4xf32>
+      nn.yield %1 : tensor<1x4xf32>
+    }
+    // CHECK: sched.launch @k1 on(compute) (read %[[N]][0 for 16], write %[[N]][0 for 16])
+    %m = nn.kernel rows (%x = %n) : (tensor<1x4xf32>) -> tensor<2x2xf32> {
+      %0 = nn.unary exp %x : tensor<1x4xf32> -> tensor<1x4xf32>
+      %1 = nn.reshape %0 : tensor<1x4xf32> -> tensor<2x2xf32>
+      nn.yield %1 : tensor<2x2xf32>
+    }
+    // CHECK: sched.launch @k2 on(compute) (read %[[N]][0 for 16], read %a[0 for 16], write %a[0 for 16])
+    %s = nn.kernel rows (%x = %m, %y = %a) : (tensor<2x2xf32>, tensor<4xf32>) -> tensor<4xf32> {
+      %0 = nn.reshape %x : tensor<2x2xf32> -> tensor<4xf32>
+      %1 = nn.binary add %0, %y : tensor<4xf32>
+      nn.yield %1 : tensor<4xf32>
+    }
+    nn.return %s : tensor<4xf32>
+  }
+}
+
+// -----
+
 // A value that two packs want is copied into the second; one that is read after
 // an in-place reduction has taken its bytes, too. Sums without an accumulator
 // begin at zero. Inputs, then scalars, come through the program's two slots.
