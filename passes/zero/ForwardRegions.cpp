@@ -6,6 +6,7 @@
 #include "passes/ir/nn/Queries.h"
 #include "passes/ir/zero/ZeroDialect.h"
 #include "passes/zero/SelectRecomputed.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::zg;
@@ -86,14 +87,66 @@ bool ForwardRegions::entersRegion(Operation &op) const {
           states.block(regions.back().unit) != states.block(*unit));
 }
 
-/// Returns the cheap ops of a region that are made of what is kept in any case.
+/// Returns whether backward reads the value, perhaps converted.
+bool ForwardRegions::isReadByBackward(Value value) const {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    return isOfBackward(user) ||
+           (isa<nn::ConvertOp>(user) && isReadByBackward(user->getResult(0)));
+  });
+}
+
+/// Returns a value that backward reads, that is not larger than `kept`, and of
+/// which `kept` is made by cheap ops and with kept values alone, as a norm is
+/// of its operand. If it is kept instead, the costly ops that it is made of are
+/// not computed again. Returns null if there is none.
+Value ForwardRegions::origin(Value kept, size_t index) const {
+  Value origin;
+  llvm::SetVector<Value> needed;
+  Operation *op = kept.getDefiningOp();
+  while (of(op) == index && isCheap(op)) {
+    for (Value result : op->getResults()) {
+      needed.remove(result);
+    }
+    for (Value operand : op->getOperands()) {
+      if (of(operand.getDefiningOp()) && !isLiteral(operand) &&
+          !isKept(operand)) {
+        needed.insert(operand);
+      }
+    }
+    if (needed.empty()) {
+      return {};
+    }
+    Value only = needed.size() == 1 ? needed.front() : Value();
+    if (only &&
+        nn::tensorBytes(only.getType()) <= nn::tensorBytes(kept.getType()) &&
+        isReadByBackward(only)) {
+      origin = only;
+    }
+    Value last = *llvm::max_element(needed, [&](Value a, Value b) {
+      return position(a.getDefiningOp()) < position(b.getDefiningOp());
+    });
+    op = last.getDefiningOp();
+  }
+  return isa<nn::NNDialect>(op->getDialect()) ? origin : Value();
+}
+
+/// Returns the cheap ops of a region that are made of what is kept in any case,
+/// or could be kept instead.
 DenseSet<Operation *> ForwardRegions::movable(size_t index) const {
+  DenseSet<Value> origins;
+  for (Operation *op : regions[index].ops) {
+    for (Value result : op->getResults()) {
+      if (isKept(result)) {
+        origins.insert(origin(result, index));
+      }
+    }
+  }
   DenseSet<Operation *> movable;
   for (Operation *op : regions[index].ops) {
     if (isCheap(op) && llvm::all_of(op->getOperands(), [&](Value value) {
           Operation *maker = value.getDefiningOp();
           return !maker || movable.contains(maker) || isLiteral(value) ||
-                 isKept(value);
+                 isKept(value) || origins.contains(value);
         })) {
       movable.insert(op);
     }

@@ -14,8 +14,9 @@ namespace mlir::zg::zero {
 
 /// A run of forward ops, in order: from the first use of a block's parameters
 /// to that of another block's. Cheap ops before it are among them if they are
-/// made of what it reads in any case, and nothing else of the forward pass
-/// reads what they make. A norm written as a chain of ops begins so.
+/// made of what it reads in any case, or can read instead, and nothing else of
+/// the forward pass reads what they make. A norm written as a chain of ops
+/// begins so.
 struct ForwardRegion {
   int64_t unit; ///< whose parameters are used first
   SmallVector<Operation *> ops;
@@ -59,6 +60,8 @@ private:
   void collect(Block &block);
   bool entersRegion(Operation &op) const;
   void moveToNext(size_t index);
+  bool isReadByBackward(Value value) const;
+  Value origin(Value kept, size_t index) const;
   DenseSet<Operation *> movable(size_t index) const;
 
   const UnitStates &states;

@@ -2,8 +2,11 @@
 
 #include "passes/zero/OffloadKept.h"
 
+#include "passes/ir/nn/NNBuilder.h"
 #include "passes/ir/nn/Queries.h"
 #include "passes/ir/zero/ZeroSpaces.h"
+
+#include <cmath>
 
 using namespace mlir;
 using namespace mlir::zg;
@@ -74,6 +77,45 @@ static std::vector<Crossing> crossingsOf(const ForwardRegions &regions) {
   return crossings;
 }
 
+static double elementsOf(Value value) {
+  return double(cast<RankedTensorType>(value.getType()).getNumElements());
+}
+
+/// Returns about how many multiply-adds an op takes; 0 of one with few.
+static double workOf(Operation *op) {
+  if (isa<nn::MatmulOp, nn::ConvolutionOp>(op)) {
+    // The root of (m k) (k n) (m n) is m k n.
+    return std::sqrt(elementsOf(op->getOperand(0)) *
+                     elementsOf(op->getOperand(1)) *
+                     elementsOf(op->getResult(0)));
+  }
+  if (isa<nn::AttentionOp, nn::AttentionGradOp>(op)) {
+    double keys = double(nn::shapeOf(op->getOperand(1))[1]);
+    double products = isa<nn::AttentionOp>(op) ? 2 : 5;
+    return products * keys * elementsOf(op->getOperand(0));
+  }
+  return 0;
+}
+
+/// Returns the op of [begin, end) during which half of their work is done;
+/// `end` where there is none.
+static Operation *halfway(Operation *begin, Operation *end) {
+  if (!begin->isBeforeInBlock(end)) {
+    return end;
+  }
+  double all = 0, done = 0;
+  for (Operation *op = begin; op != end; op = op->getNextNode()) {
+    all += workOf(op);
+  }
+  Operation *half = begin;
+  for (Operation *op = begin; op != end && 2 * done < all;
+       op = op->getNextNode()) {
+    half = op;
+    done += workOf(op);
+  }
+  return half;
+}
+
 /// Lets backward read a copy of the value that comes back before `early`.
 static void offload(const Crossing &crossing, Operation *early,
                     StringRef unit) {
@@ -92,14 +134,16 @@ static void offload(const Crossing &crossing, Operation *early,
 
 void mlir::zg::zero::offloadKept(const ForwardRegions &regions,
                                  const UnitStates &states) {
-  // Each begins to come back when backward reaches the region after its reader,
-  // of which the backward pass comes first.
+  // Each begins to come back when half is done of the backward pass of the
+  // region after its reader, which comes first. The other half takes longer
+  // than the copy; the first has the MLP, in which most is live.
   Operation *early = regions.firstOfBackward(), *begin = early;
   std::optional<size_t> reader;
   for (const Crossing &crossing : crossingsOf(regions)) {
     if (reader != crossing.reader) {
-      early = begin;
-      begin = regions.beforeViews(crossing.firstUser);
+      Operation *end = regions.beforeViews(crossing.firstUser);
+      early = regions.beforeViews(halfway(begin, end));
+      begin = end;
       reader = crossing.reader;
     }
     offload(crossing, early, states.name(regions.all()[*reader].unit));

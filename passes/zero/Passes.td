@@ -78,18 +78,21 @@ def Recompute : Pass<"zero-recompute", "::mlir::ModuleOp"> {
     `recompute=units`, the others are treated as with `selective`.
 
     With `offload-activations=cpu`, what goes from one block to the next lies in
-    memory of the host until backward needs it. It is fetched when the backward
-    pass of the block after begins:
+    memory of the host until backward needs it. It is fetched when half of the
+    products of the block after are done backward. The first half has the MLP, in
+    which most is live, and the second takes longer than the copy:
 
         %down = zero.offload %h.0.out bytes 2048 reason "kept for backward"
         ... forward pass of the blocks after ...
-        ... backward of unit 5 begins ...
+        ... half of backward of unit 5 ...
         %x = zero.fetch %down bytes 2048 reason "backward of h.1"
 
     A block's forward pass is a run of ops: from the first use of its parameters
     to that of another block's, and the cheap ops before it that are made of what
-    goes to it in any case, such as a norm before its weight. The last one's is not computed again, as its
-    backward follows at once. Running statistics are not made twice. The module
+    goes to it in any case, such as a norm before its weight. The operand of a
+    norm goes to the next block in place of its result, so that what it is made
+    of is not computed again; of a broadcast its operand goes. The last block is
+    not computed again, as its backward follows at once. Running statistics are not made twice. The module
     gets the number of these ops as `zero.recomputed`.
 
     Runs before `zero-gathers`, which sees the second forward pass as a part of

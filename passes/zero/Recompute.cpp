@@ -194,6 +194,22 @@ private:
   DenseSet<Operation *> selected; ///< the cheap ones of all regions
 };
 
+/// Gives every reader of a broadcast its own, so that regions share what is
+/// broadcast, which is smaller.
+void localizeBroadcasts(nn::ProgramOp program) {
+  SmallVector<nn::BroadcastOp> broadcasts(program.getOps<nn::BroadcastOp>());
+  for (nn::BroadcastOp broadcast : broadcasts) {
+    if (broadcast->hasOneUse()) {
+      continue;
+    }
+    for (OpOperand &use : llvm::make_early_inc_range(broadcast->getUses())) {
+      OpBuilder builder(use.getOwner());
+      use.set(builder.clone(*broadcast)->getResult(0));
+    }
+    broadcast.erase();
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // --zero-recompute
 //===----------------------------------------------------------------------===//
@@ -216,6 +232,7 @@ struct Recompute : impl::RecomputeBase<Recompute> {
     if (failed(micro) || failed(states)) {
       return signalPassFailure();
     }
+    localizeBroadcasts(micro->function());
     Recomputation recomputation(micro->function(), *states);
     int64_t ops = selective
                       ? recomputation.run(Repeated::cheap, Repeated::nothing,
