@@ -123,6 +123,9 @@ void buildDifferentiate(PhaseBuilder phase) {
 /// Adds what a plan has and a graph of gradients for ONNX has not.
 void buildTiles(PhaseBuilder phase) {
   phase.add(nn::createTileRows);
+  phase.add(nn::createTileHidden, [&](auto &tile) {
+    tile.tileElements = phase.options.hidden_tile.value_or(tile.tileElements);
+  });
   addCleanup(phase);
 }
 

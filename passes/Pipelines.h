@@ -6,6 +6,7 @@
 #include "options/Options.h"
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct TrainingOptions {
   /// Empty: inferred. See `nn-differentiate`.
   std::string loss;
   zerograph::options::Compile user;
+  /// Elements of a tile of a hidden layer, if not those of `nn-tile-hidden`.
+  std::optional<int64_t> hidden_tile = std::nullopt;
 };
 
 /// A run of passes with a name; the IR between two phases is worth reading,

@@ -286,4 +286,54 @@ def TileRows : Pass<"nn-tile-rows", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"tiles", "tiles", "Tiles made">];
 }
 
+def TileHidden : Pass<"nn-tile-hidden", "::mlir::ModuleOp"> {
+  let summary = "Computes the hidden layers of MLPs by blocks of rows.";
+  let description = [{
+    The hidden layer of an MLP is several times as wide as what goes from block
+    to block, and a long sequence has many rows of it. A forward product whose
+    rows have at least twice as many numbers as those of its left operand is
+    computed for some rows after the other, with all that is computed of its
+    result or of others as large until tensors are narrow again; so is what
+    backward computes of these, with the same tiles.
+
+        %h = nn.matmul %x, %w1
+        %y = nn.matmul %h, %w2
+        ...
+        %dh = nn.matmul %dy, %w2 transpose_b
+        %dw2 = nn.matmul %h, %dy transpose_a
+        // becomes, for two tiles,
+        %x0 = nn.take_rows %x from 0
+        %h0 = nn.matmul %x0, %w1
+        %y0 = nn.matmul %h0, %w2
+        %x1 = nn.take_rows %x from 4096
+        ...
+        %y = nn.join_rows %y0, %y1
+        ...
+        %dy0 = nn.take_rows %dy from 0
+        %dh0 = nn.matmul %dy0, %w2 transpose_b
+        %dw20 = nn.matmul %h0, %dy0 transpose_a
+        ...
+        %dw2 = nn.matmul %h1, %dy1 transpose_a into %dw20
+
+    Backward reads the tiles of forward. Where these are kept, they take the
+    memory that the whole took; where they are computed again, one of them
+    exists at a time. A conversion of a gradient that something else reads too is
+    computed by tiles as well. The layer stays whole where an op has no rule
+    (`RowTile.cpp`), such as a dropout, or another op reads or makes one of its
+    large tensors.
+
+    There are as many tiles as `tile-elements` is in the product, but at most
+    `most-tiles`. A tile has a multiple of 64 rows. All follows from shapes
+    alone: every target, stage and number of ranks has the same tiles.
+
+    reassociates: sums over rows are sums of those of the tiles.
+  }];
+  let options = [
+    Option<"tileElements", "tile-elements", "int64_t", "1 << 26",
+           "Elements of the product that are worth a tile">,
+    Option<"mostTiles", "most-tiles", "int64_t", "16", "Tiles of a layer">
+  ];
+  let statistics = [Statistic<"layersTiled", "layers", "Layers tiled">];
+}
+
 #endif // ZEROGRAPH_DIFFERENTIATE_PASSES

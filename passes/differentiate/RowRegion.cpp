@@ -5,22 +5,14 @@
 using namespace mlir;
 using namespace mlir::zg::nn;
 
-static int64_t elementsOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getNumElements();
-}
-
-RowRegion::RowRegion(MatmulOp product)
-    : rowCount(shapeOf(product).front()),
-      productSize(elementsOf(product.getResult())) {}
-
-/// A tensor that is half as large as the product's result is worth tiling too.
 bool RowRegion::isLarge(Value value) const {
-  return 2 * elementsOf(value) >= productSize;
+  return cast<RankedTensorType>(value.getType()).getNumElements() >=
+         bounds.large;
 }
 
 /// Adds an op; false where it has no rule.
 bool RowRegion::add(Operation *op) {
-  std::optional<RowRule> rule = rowRuleOf(op, rowCount);
+  std::optional<RowRule> rule = rowRuleOf(op, bounds.rows);
   if (rule && members.insert(op)) {
     rules[op] = std::move(*rule);
   }
@@ -37,7 +29,7 @@ bool RowRegion::grow() {
     for (auto [byRow, operand] :
          llvm::zip_equal(rule.byRow, op->getOperands())) {
       if (Operation *maker = operand.getDefiningOp();
-          maker && byRow && isLarge(operand)) {
+          maker && byRow && isLarge(operand) && bounds.takes(maker)) {
         add(maker);
       }
     }
@@ -45,8 +37,9 @@ bool RowRegion::grow() {
       if (rule.sums || !isLarge(result)) {
         continue;
       }
-      if (!llvm::all_of(result.getUsers(),
-                        [&](Operation *user) { return add(user); })) {
+      if (!llvm::all_of(result.getUsers(), [&](Operation *user) {
+            return !bounds.takes(user) || add(user);
+          })) {
         return false;
       }
     }
@@ -103,10 +96,11 @@ Operation *RowRegion::readerOfWhole() const {
   return nullptr;
 }
 
-std::optional<RowRegion> RowRegion::of(MatmulOp product, Operation *&obstacle) {
-  RowRegion region(product);
-  obstacle = product;
-  if (!region.add(product)) {
+std::optional<RowRegion> RowRegion::of(ArrayRef<Operation *> ops,
+                                       RowBounds bounds, Operation *&obstacle) {
+  RowRegion region(std::move(bounds));
+  if (!llvm::all_of(ops, [&](Operation *op) { return region.add(op); })) {
+    obstacle = region.refused;
     return std::nullopt;
   }
   size_t size;

@@ -6,21 +6,34 @@
 #include "passes/differentiate/RowTile.h"
 #include "llvm/ADT/SetVector.h"
 
+#include <functional>
 #include <optional>
 
 namespace mlir::zg::nn {
 
-/// The ops of a block that read or make tensors as large as the result of a
-/// product, and those between them, so that no op outside depends on one of
-/// them and is what another depends on. All have rules (RowTile.h) for its
-/// rows.
+/// Says where a region ends.
+struct RowBounds {
+  int64_t rows;  ///< of its tensors
+  int64_t large; ///< elements from which on a tensor is worth tiling
+  /// Returns whether a region takes an op that reads or makes a large tensor.
+  /// It takes every op between those that it has.
+  std::function<bool(Operation *)> takes = [](Operation *) { return true; };
+};
+
+/// The ops of a block that read or make large tensors, and those between them,
+/// so that no op outside depends on one of them and is what another depends on.
+/// All have rules (RowTile.h) for the rows.
 class RowRegion {
 public:
-  /// Finds the region of a product; nothing where one of its ops, `obstacle`,
-  /// needs all rows at once.
-  static std::optional<RowRegion> of(MatmulOp product, Operation *&obstacle);
+  /// Finds the region that has these ops of a block; nothing where one of its
+  /// ops, `obstacle`, needs all rows at once.
+  static std::optional<RowRegion> of(ArrayRef<Operation *> ops,
+                                     RowBounds bounds, Operation *&obstacle);
 
-  int64_t rows() const { return rowCount; }
+  /// Returns whether a tensor is worth tiling.
+  bool isLarge(Value value) const;
+
+  int64_t rows() const { return bounds.rows; }
   /// Returns the ops in the order of their block.
   ArrayRef<Operation *> ops() const { return members.getArrayRef(); }
   bool contains(Operation *op) const { return members.contains(op); }
@@ -30,15 +43,14 @@ public:
   const DenseSet<Operation *> &dependents() const { return outside; }
 
 private:
-  explicit RowRegion(MatmulOp product);
+  explicit RowRegion(RowBounds bounds) : bounds(std::move(bounds)) {}
 
-  bool isLarge(Value value) const;
   bool add(Operation *op);
   bool grow();
   bool addBetween();
   Operation *readerOfWhole() const;
 
-  int64_t rowCount, productSize;
+  RowBounds bounds;
   llvm::SetVector<Operation *> members;
   DenseMap<Operation *, RowRule> rules;
   DenseSet<Operation *> outside;

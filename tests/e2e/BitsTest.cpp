@@ -88,6 +88,38 @@ TEST(Bits, TilesAreTheSameForEveryStage) {
   }
 }
 
+// Tiles of hidden layers, kept and computed again.
+TEST(Bits, HiddenTilesAreTheSameForEveryStage) {
+  for (const char *precision : {"fp32", "bf16"}) {
+    Training base{"gpt2-nano", "model_keep_names.onnx"};
+    base.micro_batch = 4;
+    base.accumulate = 2;
+    base.precision = precision;
+    base.also = [](CompileOptions &options) { options.hidden_tile = 1 << 13; };
+    Outcome first = trainModel(base);
+    EXPECT_GT(sumsInPlace(first.plan), 0);
+    const char *const kRecompute[] = {"units", "selective", "none", "units"};
+    for (int64_t stage = 0; stage < 4; ++stage) {
+      for (int64_t ranks : {1, 2}) {
+        Training training = base;
+        training.zero_stage = stage;
+        training.ranks = ranks;
+        training.accumulate = 2 / ranks;
+        training.threads = 1 + unsigned(stage % 2);
+        training.recompute = kRecompute[stage];
+        training.also = [=](CompileOptions &options) {
+          options.hidden_tile = 1 << 13;
+          options.offload_activations = stage == 3 ? "cpu" : "none";
+        };
+        Outcome outcome = trainModel(training);
+        expectSameOutcome(first, outcome, training.describe());
+        EXPECT_EQ(sumsInPlace(outcome.plan), sumsInPlace(first.plan))
+            << training.describe();
+      }
+    }
+  }
+}
+
 // Convolutions and BatchNorm, whose statistics are each rank's own.
 TEST(Bits, ResnetIsTheSameForEveryStage) {
   Training base{"resnet-mini", "model_ts.onnx", "adamw", 4, 0};

@@ -139,6 +139,22 @@ TEST(Oracle, ResnetMini) {
 // each of two, and one on each of four.
 TEST(Oracle, WideHead) { checkForms({{"wide-head", "model.onnx"}}); }
 
+// Hidden layers by tiles of rows.
+TEST(Oracle, HiddenTiles) {
+  for (const char *recompute : {"none", "selective", "units"}) {
+    for (Training training :
+         {Training{"mlp-digits", "model.onnx", "adamw", 1, 0},
+          Training{"gpt2-nano", "model.onnx", "sgd", 1, 2},
+          Training{"gpt2-nano", "model_ts.onnx", "adamw", 2, 3}}) {
+      training.recompute = recompute;
+      training.also = [](CompileOptions &options) {
+        options.hidden_tile = 1 << 12;
+      };
+      checkTraining(training);
+    }
+  }
+}
+
 // Products and convolutions by generated kernels.
 TEST(Oracle, GeneratedProducts) {
   for (Training training :

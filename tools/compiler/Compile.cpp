@@ -142,8 +142,9 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
 
   ZG_RETURN_IF_ERROR(runPhases(
       options.forward ? mlir::zg::forwardPhases(*target.info)
-                      : mlir::zg::trainingPhases({model.loss_output, options},
-                                                 *target.info),
+                      : mlir::zg::trainingPhases(
+                            {model.loss_output, options, options.hidden_tile},
+                            *target.info),
       module, dump, diagnostics,
       [&](const std::string &phase) { watch.lap(phase); }));
   ZG_RETURN_IF_ERROR(checkMemory(options, module, diagnostics));

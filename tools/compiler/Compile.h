@@ -38,6 +38,9 @@ struct CompileOptions : options::Compile {
   /// The option that set the limits of `memory`, where that was another, as
   /// "--recompute 40GiB": for messages.
   std::string limited_by;
+  /// See TrainingOptions. Tests set it: a model that has tiles by its shapes
+  /// takes a test too long.
+  std::optional<int64_t> hidden_tile;
   /// To be run forward: names of initializers that --load-weights holds.
   std::set<std::string> replaced;
 };

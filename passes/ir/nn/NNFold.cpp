@@ -108,9 +108,24 @@ OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
   return reshapeSplat(adaptor.getOperand(), getType());
 }
 
+/// Returns the part of a join that begins at row `first` and has this type.
+static Value partOf(JoinRowsOp join, int64_t first, Type type) {
+  int64_t begin = 0;
+  for (Value part : join.getParts()) {
+    if (begin == first) {
+      return part.getType() == type ? part : Value();
+    }
+    begin += cast<RankedTensorType>(part.getType()).getShape().front();
+  }
+  return {};
+}
+
 OpFoldResult TakeRowsOp::fold(FoldAdaptor adaptor) {
   if (getType() == getOperand().getType()) {
     return getOperand();
+  }
+  if (auto join = getOperand().getDefiningOp<JoinRowsOp>()) {
+    return partOf(join, getFirst(), getType());
   }
   return reshapeSplat(adaptor.getOperand(), getType());
 }

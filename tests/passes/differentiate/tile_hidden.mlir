@@ -1,0 +1,50 @@
+// RUN: zerograph-opt %s --nn-tile-hidden="tile-elements=2560" --canonicalize | FileCheck %s
+// RUN: zerograph-opt %s --nn-tile-hidden | FileCheck %s --check-prefix=SMALL
+
+// A hidden layer of 128 rows of 40, forward and backward, by two tiles. Backward
+// reads the tiles of forward, and converts the rows that it needs of a gradient that
+// something else reads too. Gradients of weights are added up in place.
+
+// CHECK-LABEL: nn.program @micro
+// CHECK: %[[X0:.+]] = nn.take_rows %x from 0
+// CHECK: %[[P0:.+]] = nn.matmul %[[X0]], %w
+// CHECK: %[[H0:.+]] = nn.unary tanh %[[P0]]
+// CHECK: %[[Y0:.+]] = nn.matmul %[[H0]], %v
+// CHECK: %[[X1:.+]] = nn.take_rows %x from 64
+// CHECK: %[[P1:.+]] = nn.matmul %[[X1]], %w
+// CHECK: %[[H1:.+]] = nn.unary tanh %[[P1]]
+// CHECK: %[[Y1:.+]] = nn.matmul %[[H1]], %v
+// CHECK: %[[Y:.+]] = nn.join_rows %[[Y0]], %[[Y1]]
+// CHECK: %[[D:.+]] = nn.unary neg %[[Y]]
+// CHECK: %[[D0:.+]] = nn.take_rows %[[D]] from 0
+// CHECK: %[[N0:.+]] = nn.convert %[[D0]] : tensor<64x8xf32> -> tensor<64x8xbf16>
+// CHECK: %[[DH0:.+]] = nn.matmul %[[N0]], %v transpose_b
+// CHECK: %[[DV0:.+]] = nn.matmul %[[H0]], %[[N0]] transpose_a
+// CHECK: %[[DP0:.+]] = nn.binary mul %[[DH0]], %[[H0]]
+// CHECK: %[[DX0:.+]] = nn.matmul %[[DP0]], %w transpose_b
+// CHECK: %[[AGAIN:.+]] = nn.take_rows %x from 0
+// CHECK: %[[DW0:.+]] = nn.matmul %[[AGAIN]], %[[DP0]] transpose_a
+// CHECK: nn.take_rows %[[D]] from 64
+// CHECK: %[[DV:.+]] = nn.matmul %[[H1]], %{{.+}} transpose_a into %[[DV0]]
+// CHECK: %[[DP1:.+]] = nn.binary mul %{{.+}}, %[[H1]]
+// CHECK: %[[DX1:.+]] = nn.matmul %[[DP1]], %w transpose_b
+// CHECK: %[[DW:.+]] = nn.matmul %{{.+}}, %[[DP1]] transpose_a into %[[DW0]]
+// CHECK: %[[DX:.+]] = nn.join_rows %[[DX0]], %[[DX1]]
+// CHECK: nn.return %{{.+}}, %[[DX]], %[[DW]], %[[DV]], %[[D]]
+
+// SMALL-NOT: nn.take_rows
+nn.program @micro(%x: tensor<128x8xbf16>, %w: tensor<8x40xbf16>, %v: tensor<40x8xbf16>)
+    -> (tensor<1x1xf32>, tensor<128x8xbf16>, tensor<8x40xf32>, tensor<40x8xf32>, tensor<128x8xf32>) {
+  %p = nn.matmul %x, %w : tensor<128x8xbf16>, tensor<8x40xbf16> -> tensor<128x40xbf16>
+  %h = nn.unary tanh %p : tensor<128x40xbf16> -> tensor<128x40xbf16>
+  %y = nn.matmul %h, %v : tensor<128x40xbf16>, tensor<40x8xbf16> -> tensor<128x8xf32>
+  %loss = nn.reduce sum %y [0, 1] : tensor<128x8xf32> -> tensor<1x1xf32>
+  %d = nn.unary neg %y : tensor<128x8xf32> -> tensor<128x8xf32> loc("y.gradient"("y"))
+  %n = nn.convert %d : tensor<128x8xf32> -> tensor<128x8xbf16>
+  %dh = nn.matmul %n, %v transpose_b : tensor<128x8xbf16>, tensor<40x8xbf16> -> tensor<128x40xbf16>
+  %dv = nn.matmul %h, %n transpose_a : tensor<128x40xbf16>, tensor<128x8xbf16> -> tensor<40x8xf32>
+  %dp = nn.binary mul %dh, %h : tensor<128x40xbf16>
+  %dx = nn.matmul %dp, %w transpose_b : tensor<128x40xbf16>, tensor<8x40xbf16> -> tensor<128x8xbf16>
+  %dw = nn.matmul %x, %dp transpose_a : tensor<128x8xbf16>, tensor<128x40xbf16> -> tensor<8x40xf32>
+  nn.return %loss, %dx, %dw, %dv, %d : tensor<1x1xf32>, tensor<128x8xbf16>, tensor<8x40xf32>, tensor<40x8xf32>, tensor<128x8xf32>
+}
