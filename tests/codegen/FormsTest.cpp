@@ -127,6 +127,21 @@ TEST(Scatter, ManyUpdatesOfFewRows) {
                            1e-6, -3, 9);
 }
 
+// Rows that are sorted by two and by three digits, and parts of a block's warps
+// that are longer than a warp.
+TEST(Scatter, ManyRows) {
+  for (auto [rows, tolerance] : {std::pair("300", 1e-4), {"70000", 1e-6}}) {
+    std::string table = "tensor<" + std::string(rows) + "x20xf32>";
+    expectMatchesInterpreter(
+        kernel("tensor<3000xi64>", "tensor<3000x20xf32>",
+               "%r = nn.scatter sum %a, %b : tensor<3000xi64>, "
+               "tensor<3000x20xf32> -> " +
+                   table + "\n",
+               table, "scatter"),
+        tolerance, -5, double(std::stoi(rows)) + 5);
+  }
+}
+
 /// Rows that go into operand 2, under another shape.
 std::string intoTable(const std::string &element,
                       const std::string &kind = "sum") {

@@ -337,7 +337,9 @@ std::string zerograph::adviseToFit(const CompileOptions &options, Fits fits) {
   }
   return absl::StrCat(
       "no higher --zero, no --prefetch 0, no --recompute and no offload needs "
-      "so little; a smaller --micro-batch or more --ranks may",
+      "so little; ",
+      options.micro_batch > 1 ? "a smaller --micro-batch, " : "",
+      options.dims.empty() ? "" : "a smaller --dim, ", "more --ranks may",
       options.reduce == "last" ? ", or --reduce each" : "",
       options.offload_optimizer != kNone ? ", or offload less" : "");
 }
