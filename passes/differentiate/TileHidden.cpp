@@ -53,7 +53,8 @@ public:
     }
     std::optional<RowRegion> backward =
         RowRegion::of(readers, bounds, obstacle);
-    if (!backward || !isOnlyOf(*backward, *forward)) {
+    if (!backward || !readersOutside(*backward).empty() ||
+        !readsOnly(*forward, *forward) || !readsOnly(*backward, *forward)) {
       return std::nullopt;
     }
     if (SmallVector<Operation *> converts = convertsFor(*backward);
@@ -138,19 +139,23 @@ private:
     });
   }
 
-  /// Returns whether no large tensor is between the region and others than
-  /// `maker`: rows can be taken only of what is stored whole, and a kernel may
-  /// compute the tensor where it reads it.
-  static bool isOnlyOf(const RowRegion &region, const RowRegion &maker) {
-    return readersOutside(region).empty() &&
-           llvm::all_of(region.ops(), [&](Operation *op) {
-             return llvm::all_of(op->getOperands(), [&](Value operand) {
-               Operation *made = operand.getDefiningOp();
-               return !made || !region.isLarge(operand) || isLiteral(made) ||
-                      recastsParameter(made) || region.contains(made) ||
-                      maker.contains(made);
-             });
-           });
+  /// Returns whether the region reads no large tensor but those that it,
+  /// `other` or literals make: rows can be taken only of what is stored whole,
+  /// and a kernel may compute the tensor where it reads it.
+  static bool readsOnly(const RowRegion &region, const RowRegion &other) {
+    auto isFine = [&](Value operand) {
+      Operation *maker = operand.getDefiningOp();
+      return !maker || !region.isLarge(operand) || isLiteral(maker) ||
+             region.contains(maker) || other.contains(maker);
+    };
+    return llvm::all_of(region.ops(), [&](Operation *op) {
+      const RowRule &rule = region.ruleOf(op);
+      return llvm::all_of(llvm::zip_equal(rule.byRow, op->getOperands()),
+                          [&](auto operand) {
+                            auto [byRow, value] = operand;
+                            return !byRow || isFine(value);
+                          });
+    });
   }
 
   Operation *firstOfBackward;

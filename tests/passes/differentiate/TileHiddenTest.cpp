@@ -116,11 +116,25 @@ constexpr const char *kTable = R"(
   %h = nn.binary mul %0, %3 : WIDE
   %y = nn.matmul %h, %v : WIDE, OUT -> NARROW)";
 
+/// The same, which forward alone reads.
+constexpr const char *kAddedTable = R"(
+  %0 = nn.matmul %x, %w : NARROW, INTO -> WIDE
+  %2 = nn.unary tanh %x : NARROW -> NARROW
+  %3 = nn.concat %2, %2, %2, %2, %2 dim 1
+      : NARROW, NARROW, NARROW, NARROW, NARROW -> WIDE
+  %h = nn.binary add %0, %3 : WIDE
+  %y = nn.matmul %h, %v : WIDE, OUT -> NARROW)";
+
 const Case kCases[] = {
-    {"Mlp", kMlp, true},       {"Gated", kGated, true},
-    {"Halves", kHalves, true}, {"Two", kTwo, true},
-    {"Normed", kNormed, true}, {"Dropout", kDropout, false},
-    {"Mixed", kMixed, false},  {"Table", kTable, false},
+    {"Mlp", kMlp, true},
+    {"Gated", kGated, true},
+    {"Halves", kHalves, true},
+    {"Two", kTwo, true},
+    {"Normed", kNormed, true},
+    {"Dropout", kDropout, false},
+    {"Mixed", kMixed, false},
+    {"Table", kTable, false},
+    {"AddedTable", kAddedTable, false},
 };
 
 std::string forwardOf(const std::string &body) {
