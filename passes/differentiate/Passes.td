@@ -322,8 +322,9 @@ def TileHidden : Pass<"nn-tile-hidden", "::mlir::ModuleOp"> {
     (`RowTile.cpp`), such as a dropout, or another op reads or makes one of its
     large tensors.
 
-    There are as many tiles as `tile-elements` is in the product, but at most
-    `most-tiles`. A tile has a multiple of 64 rows. All follows from shapes
+    A product of n times `tile-elements` numbers has n tiles, rounded down, but at
+    most `most-tiles`. A tile has a multiple of 64 rows. Tiles of the head are not
+    tiled again. All follows from shapes
     alone: every target, stage and number of ranks has the same tiles.
 
     reassociates: sums over rows are sums of those of the tiles.

@@ -2,12 +2,13 @@
 
 #include "passes/differentiate/RowRegion.h"
 
+#include "passes/ir/nn/Queries.h"
+
 using namespace mlir;
 using namespace mlir::zg::nn;
 
 bool RowRegion::isLarge(Value value) const {
-  return cast<RankedTensorType>(value.getType()).getNumElements() >=
-         bounds.large;
+  return elementsOf(value) >= bounds.large;
 }
 
 /// Adds an op; false where it has no rule.
@@ -97,23 +98,26 @@ Operation *RowRegion::readerOfWhole() const {
 }
 
 std::optional<RowRegion> RowRegion::of(ArrayRef<Operation *> ops,
-                                       RowBounds bounds, Operation *&obstacle) {
+                                       RowBounds bounds, Operation **obstacle) {
   RowRegion region(std::move(bounds));
-  if (!llvm::all_of(ops, [&](Operation *op) { return region.add(op); })) {
-    obstacle = region.refused;
+  auto fail = [&](Operation *op) -> std::optional<RowRegion> {
+    if (obstacle) {
+      *obstacle = op;
+    }
     return std::nullopt;
+  };
+  if (!llvm::all_of(ops, [&](Operation *op) { return region.add(op); })) {
+    return fail(region.refused);
   }
   size_t size;
   do {
     size = region.members.size();
     if (!region.grow() || !region.addBetween()) {
-      obstacle = region.refused;
-      return std::nullopt;
+      return fail(region.refused);
     }
   } while (region.members.size() > size);
-  obstacle = region.readerOfWhole();
-  if (obstacle) {
-    return std::nullopt;
+  if (Operation *reader = region.readerOfWhole()) {
+    return fail(reader);
   }
   SmallVector<Operation *> order = region.members.takeVector();
   llvm::sort(order,

@@ -26,9 +26,10 @@ struct RowBounds {
 class RowRegion {
 public:
   /// Finds the region that has these ops of a block; nothing where one of its
-  /// ops, `obstacle`, needs all rows at once.
+  /// ops, which is named if `obstacle` is given, needs all rows at once.
   static std::optional<RowRegion> of(ArrayRef<Operation *> ops,
-                                     RowBounds bounds, Operation *&obstacle);
+                                     RowBounds bounds,
+                                     Operation **obstacle = nullptr);
 
   /// Returns whether a tensor is worth tiling.
   bool isLarge(Value value) const;

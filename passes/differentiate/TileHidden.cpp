@@ -39,33 +39,15 @@ public:
       return std::nullopt;
     }
     RowBounds bounds = boundsOf(product);
-    Operation *obstacle = nullptr;
     bounds.takes = [&](Operation *op) { return !isOfBackward(op); };
-    std::optional<RowRegion> forward =
-        RowRegion::of({product}, bounds, obstacle);
-    if (!forward) {
+    std::optional<RowRegion> forward = RowRegion::of({product}, bounds);
+    if (!forward || !readsOnly(*forward, *forward)) {
       return std::nullopt;
     }
     bounds.takes = [&](Operation *op) { return isOfBackward(op); };
-    SmallVector<Operation *> readers = readersOutside(*forward);
-    if (readers.empty()) {
-      return std::nullopt;
-    }
-    std::optional<RowRegion> backward =
-        RowRegion::of(readers, bounds, obstacle);
-    if (!backward || !readersOutside(*backward).empty() ||
-        !readsOnly(*forward, *forward) || !readsOnly(*backward, *forward)) {
-      return std::nullopt;
-    }
-    if (SmallVector<Operation *> converts = convertsFor(*backward);
-        !converts.empty()) {
-      readers.append(converts);
-      backward = RowRegion::of(readers, bounds, obstacle);
-      if (!backward) {
-        return std::nullopt;
-      }
-    }
-    return Hidden{std::move(*forward), std::move(*backward), tileRows};
+    std::optional<RowRegion> backward = backwardOf(*forward, bounds);
+    return backward ? std::optional<Hidden>({*forward, *backward, tileRows})
+                    : std::nullopt;
   }
 
 private:
@@ -73,14 +55,14 @@ private:
     return !op->isBeforeInBlock(firstOfBackward);
   }
 
-  /// Returns the rows of a tile; 0 where a product stays whole.
+  /// Returns the rows of a tile; 0 where a product stays whole, or is a tile.
   int64_t rowsOfTile(MatmulOp product) const {
     if (product.getType().getRank() != 2 || product.getTransposeA() ||
+        stripReshapes(product.getLhs()).getDefiningOp<TakeRowsOp>() ||
         shapeOf(product).back() < 2 * shapeOf(product.getLhs()).back()) {
       return 0;
     }
-    int64_t tiles =
-        std::min(product.getType().getNumElements() / tileElements, mostTiles);
+    int64_t tiles = std::min(elementsOf(product) / tileElements, mostTiles);
     int64_t rows = shapeOf(product).front();
     int64_t some = tiles > 1
                        ? llvm::alignTo(llvm::divideCeil(rows, tiles), kRowGrain)
@@ -91,10 +73,30 @@ private:
   /// Returns bounds in which a tensor is large that is half as wide as the
   /// product, as a half of it is, and wider than the one it is made of.
   static RowBounds boundsOf(MatmulOp product) {
-    int64_t half = llvm::divideCeil(product.getType().getNumElements(), 2);
-    int64_t narrow =
-        cast<RankedTensorType>(product.getLhs().getType()).getNumElements();
-    return {shapeOf(product).front(), std::max(half, narrow + 1)};
+    int64_t half = llvm::divideCeil(elementsOf(product), 2);
+    return {shapeOf(product).front(),
+            std::max(half, elementsOf(product.getLhs()) + 1)};
+  }
+
+  /// Finds what backward computes of the large tensors of a region.
+  std::optional<RowRegion> backwardOf(const RowRegion &forward,
+                                      const RowBounds &bounds) const {
+    auto find = [&](ArrayRef<Operation *> ops) -> std::optional<RowRegion> {
+      std::optional<RowRegion> region =
+          ops.empty() ? std::nullopt : RowRegion::of(ops, bounds);
+      bool isAlone = region && readersOutside(*region).empty() &&
+                     readsOnly(*region, forward);
+      return isAlone ? region : std::nullopt;
+    };
+    SmallVector<Operation *> ops = readersOutside(forward);
+    std::optional<RowRegion> backward = find(ops);
+    if (backward) {
+      ops.append(convertsFor(*backward));
+      if (std::optional<RowRegion> wider = find(ops)) {
+        return wider;
+      }
+    }
+    return backward;
   }
 
   /// Returns the ops outside of a region that read a large tensor of it.
@@ -102,8 +104,11 @@ private:
     llvm::SetVector<Operation *> readers;
     for (Operation *op : region.ops()) {
       for (Value result : op->getResults()) {
+        if (region.ruleOf(op).sums || !region.isLarge(result)) {
+          continue; // a sum has no rows
+        }
         for (Operation *user : result.getUsers()) {
-          if (region.isLarge(result) && !region.contains(user)) {
+          if (!region.contains(user)) {
             readers.insert(user);
           }
         }
@@ -118,11 +123,12 @@ private:
   SmallVector<Operation *> convertsFor(const RowRegion &region) const {
     llvm::SetVector<Operation *> converts;
     for (Operation *op : region.ops()) {
-      for (Value operand : op->getOperands()) {
+      const RowRule &rule = region.ruleOf(op);
+      for (auto [byRow, operand] :
+           llvm::zip_equal(rule.byRow, op->getOperands())) {
         auto convert = stripReshapes(operand).getDefiningOp<ConvertOp>();
-        if (convert && !region.contains(convert) && isOfBackward(convert) &&
-            !convert.getOperand().hasOneUse() &&
-            rowRuleOf(convert, region.rows()) &&
+        if (convert && byRow && !region.contains(convert) &&
+            isOfBackward(convert) && !convert.getOperand().hasOneUse() &&
             isReadOnlyBy(region, convert)) {
           converts.insert(convert);
         }
@@ -166,6 +172,11 @@ struct TileHiddenPass : mlir::zg::nn::impl::TileHiddenBase<TileHiddenPass> {
   using TileHiddenBase::TileHiddenBase;
 
   void runOnOperation() override {
+    if (tileElements < 1 || mostTiles < 1) {
+      getOperation().emitError("a hidden layer has at least one tile, and that "
+                               "one element");
+      return signalPassFailure();
+    }
     getOperation().walk([&](ProgramOp program) { run(program); });
   }
 
@@ -180,9 +191,9 @@ private:
       }
       HiddenLayers layers(first, tileElements, mostTiles);
       if (std::optional<Hidden> hidden = layers.of(product)) {
-        for (const RowRegion &region : {hidden->forward, hidden->backward}) {
-          gone.insert(region.ops().begin(), region.ops().end());
-          computeByTiles(region, hidden->tileRows);
+        for (const RowRegion *region : {&hidden->forward, &hidden->backward}) {
+          gone.insert(region->ops().begin(), region->ops().end());
+          computeByTiles(*region, hidden->tileRows);
         }
         first = firstOfBackward(program.front(), /*loss=*/nullptr);
         ++layersTiled;

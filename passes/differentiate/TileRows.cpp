@@ -3,6 +3,7 @@
 #include "passes/differentiate/Passes.h"
 #include "passes/differentiate/RowTiling.h"
 #include "passes/ir/nn/Locations.h"
+#include "passes/ir/nn/Queries.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace mlir::zg::nn {
@@ -61,9 +62,9 @@ private:
 
   void tile(MatmulOp product, DenseSet<Operation *> &gone) {
     Operation *obstacle = nullptr;
-    int64_t half = llvm::divideCeil(product.getType().getNumElements(), 2);
+    int64_t half = llvm::divideCeil(elementsOf(product), 2);
     std::optional<RowRegion> region =
-        RowRegion::of({product}, {shapeOf(product).front(), half}, obstacle);
+        RowRegion::of({product}, {shapeOf(product).front(), half}, &obstacle);
     if (!region) {
       // Results that are outputs have to be whole.
       if (!isa<ReturnOp>(obstacle)) {

@@ -32,14 +32,6 @@ bool isWholeScalar(BlockArgument argument) {
 
 } // namespace
 
-int64_t kernels::elementsOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getNumElements();
-}
-
-ArrayRef<int64_t> kernels::shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
 bool kernels::isOutside(Operation *op) {
   return !isa<nn::NNDialect>(op->getDialect()) ||
          isa<nn::KernelOp, nn::ReturnOp>(op) || nn::isLibraryCall(op) ||

@@ -4,6 +4,7 @@
 #define ZEROGRAPH_PASSES_KERNELS_MEMBERS_H
 
 #include "mlir/IR/Value.h"
+#include "passes/ir/nn/NNBuilder.h"
 #include "passes/ir/nn/Queries.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
@@ -16,14 +17,12 @@ class ReduceOp;
 
 namespace mlir::zg::kernels {
 
-/// Number of elements of a tensor value.
-int64_t elementsOf(Value value);
-ArrayRef<int64_t> shapeOf(Value value);
-
+using nn::elementsOf;
 using nn::isCostly;
 using nn::isElementwise;
 using nn::isLiteral;
 using nn::isPlainView;
+using nn::shapeOf;
 using nn::stripReshapes;
 
 /// Returns whether the op neither is in a kernel nor can move into one.

@@ -9,10 +9,6 @@ using namespace mlir::zg;
 
 namespace {
 
-int64_t elements(Value value) {
-  return cast<RankedTensorType>(value.getType()).getNumElements();
-}
-
 /// Returns whether element i of two tensors has the same size and place.
 bool lieAlike(Value a, Value b) {
   auto first = cast<RankedTensorType>(a.getType());
@@ -20,7 +16,7 @@ bool lieAlike(Value a, Value b) {
   // An encoding sets rows apart.
   return first == second ||
          (first.getElementType() == second.getElementType() &&
-          elements(a) == elements(b) && !first.getEncoding() &&
+          nn::elementsOf(a) == nn::elementsOf(b) && !first.getEncoding() &&
           !second.getEncoding());
 }
 
@@ -115,13 +111,13 @@ bool mlir::zg::sched::canShareStorage(Operation *op, unsigned operand,
     return false;
   }
   Block &body = kernel.getBody().front();
-  int64_t size = elements(kernel.getResult(result));
+  int64_t size = nn::elementsOf(kernel.getResult(result));
   for (Operation &op : body.without_terminator()) {
     if (nn::isPlainView(&op) || nn::isLiteral(&op)) {
       continue;
     }
     if (auto reduce = dyn_cast<nn::ReduceOp>(op)) {
-      // The rows are those of the result.
+      // The rows are those of the kernel, whatever shape the result has.
       auto type = reduce.getOperand().getType();
       if (type.getNumElements() != size ||
           reduce.getDims() != ArrayRef<int64_t>{type.getRank() - 1}) {
@@ -130,7 +126,7 @@ bool mlir::zg::sched::canShareStorage(Operation *op, unsigned operand,
       continue;
     }
     // A result of fewer elements than the kernel goes over is stored earlier.
-    if (!nn::isElementwise(&op) || elements(op.getResult(0)) > size) {
+    if (!nn::isElementwise(&op) || nn::elementsOf(op.getResult(0)) > size) {
       return false;
     }
   }

@@ -77,28 +77,32 @@ static std::vector<Crossing> crossingsOf(const ForwardRegions &regions) {
   return crossings;
 }
 
-static double elementsOf(Value value) {
-  return double(cast<RankedTensorType>(value.getType()).getNumElements());
-}
-
 /// Returns about how many multiply-adds an op takes; 0 of one with few.
 static double workOf(Operation *op) {
-  if (isa<nn::MatmulOp, nn::ConvolutionOp>(op)) {
-    // The root of (m k) (k n) (m n) is m k n.
-    return std::sqrt(elementsOf(op->getOperand(0)) *
-                     elementsOf(op->getOperand(1)) *
-                     elementsOf(op->getResult(0)));
+  if (auto product = dyn_cast<nn::MatmulOp>(op)) {
+    ArrayRef<int64_t> lhs = nn::shapeOf(product.getLhs());
+    int64_t depth = lhs[lhs.size() - (product.getTransposeA() ? 2 : 1)];
+    return double(depth) * double(nn::elementsOf(product));
+  }
+  if (isa<nn::ConvolutionOp>(op)) {
+    // The root of (m k) (k n) (m n) is m k n; a window is counted by one side.
+    double sizes = 1;
+    for (Value matrix :
+         {op->getOperand(0), op->getOperand(1), Value(op->getResult(0))}) {
+      sizes *= double(nn::elementsOf(matrix));
+    }
+    return std::sqrt(sizes);
   }
   if (isa<nn::AttentionOp, nn::AttentionGradOp>(op)) {
     double keys = double(nn::shapeOf(op->getOperand(1))[1]);
     double products = isa<nn::AttentionOp>(op) ? 2 : 5;
-    return products * keys * elementsOf(op->getOperand(0));
+    return products * keys * double(nn::elementsOf(op->getOperand(0)));
   }
   return 0;
 }
 
 /// Returns the op of [begin, end) during which half of their work is done;
-/// `end` where there is none.
+/// `end` if there is none, and `begin` if none has work.
 static Operation *halfway(Operation *begin, Operation *end) {
   if (!begin->isBeforeInBlock(end)) {
     return end;
@@ -135,8 +139,8 @@ static void offload(const Crossing &crossing, Operation *early,
 void mlir::zg::zero::offloadKept(const ForwardRegions &regions,
                                  const UnitStates &states) {
   // Each begins to come back when half is done of the backward pass of the
-  // region after its reader, which comes first. The other half takes longer
-  // than the copy; the first has the MLP, in which most is live.
+  // region after its reader, which comes first. The other half is meant to hide
+  // the copy; the first has the MLP, in which most is live.
   Operation *early = regions.firstOfBackward(), *begin = early;
   std::optional<size_t> reader;
   for (const Crossing &crossing : crossingsOf(regions)) {

@@ -92,8 +92,8 @@ def Recompute : Pass<"zero-recompute", "::mlir::ModuleOp"> {
     goes to it in any case, such as a norm before its weight. The operand of a
     norm goes to the next block in place of its result, so that what it is made
     of is not computed again; of a broadcast its operand goes. The last block is
-    not computed again, as its backward follows at once. Running statistics are not made twice. The module
-    gets the number of these ops as `zero.recomputed`.
+    not computed again, as its backward follows at once. Running statistics are
+    not made twice. The module gets the number of these ops as `zero.recomputed`.
 
     Runs before `zero-gathers`, which sees the second forward pass as a part of
     backward: a unit is gathered as often as without, if backward reads its

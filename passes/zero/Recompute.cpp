@@ -2,6 +2,7 @@
 
 #include "mlir/IR/IRMapping.h"
 #include "passes/ir/nn/NNDialect.h"
+#include "passes/ir/nn/Queries.h"
 #include "passes/ir/zero/ZeroDialect.h"
 #include "passes/zero/ForwardRegions.h"
 #include "passes/zero/GatherPlacement.h"
@@ -194,19 +195,27 @@ private:
   DenseSet<Operation *> selected; ///< the cheap ones of all regions
 };
 
-/// Gives every reader of a broadcast its own, so that regions share what is
-/// broadcast, which is smaller.
+/// Gives every reader of a broadcast, perhaps reshaped, its own, so that
+/// regions share what is broadcast, which is smaller. Those of one region are
+/// joined again by the next CSE.
 void localizeBroadcasts(nn::ProgramOp program) {
-  SmallVector<nn::BroadcastOp> broadcasts(program.getOps<nn::BroadcastOp>());
-  for (nn::BroadcastOp broadcast : broadcasts) {
-    if (broadcast->hasOneUse()) {
+  SmallVector<Operation *> broadcasts;
+  for (Operation &op : program.front()) {
+    if (isa<nn::BroadcastOp, nn::ReshapeOp>(op) &&
+        nn::stripReshapes(op.getResult(0)).getDefiningOp<nn::BroadcastOp>()) {
+      broadcasts.push_back(&op);
+    }
+  }
+  // Readers first: a broadcast is then read by copies of its reshape.
+  for (Operation *op : llvm::reverse(broadcasts)) {
+    if (op->hasOneUse()) {
       continue;
     }
-    for (OpOperand &use : llvm::make_early_inc_range(broadcast->getUses())) {
+    for (OpOperand &use : llvm::make_early_inc_range(op->getUses())) {
       OpBuilder builder(use.getOwner());
-      use.set(builder.clone(*broadcast)->getResult(0));
+      use.set(builder.clone(*op)->getResult(0));
     }
-    broadcast.erase();
+    op->erase();
   }
 }
 

@@ -47,17 +47,6 @@ TEST(Bits, SameForEveryStageAndLayout) {
   }
 }
 
-/// Returns how many products are added to what their result has.
-int64_t sumsInPlace(const plan::Plan &plan) {
-  int64_t sums = 0;
-  for (const plan::Program &program : plan.programs()) {
-    for (const plan::Step &step : program.steps()) {
-      sums += step.has_matmul() && step.matmul().accumulate();
-    }
-  }
-  return sums;
-}
-
 // Tiles of rows, whose products are added to one sum.
 TEST(Bits, TilesAreTheSameForEveryStage) {
   for (const char *precision : {"fp32", "bf16"}) {

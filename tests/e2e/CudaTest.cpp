@@ -109,6 +109,22 @@ TEST_P(Cuda, HasTheHostsBits) {
 INSTANTIATE_TEST_SUITE_P(All, Cuda,
                          ::testing::Range(size_t(0), scheduled().size()));
 
+/// Tiles of hidden layers, which are computed again one at a time.
+TEST(CudaTiles, OfHiddenLayers) {
+  CudaTraining training;
+  training.model = "gpt2-nano";
+  training.micro_batch = 2;
+  training.matmul = "generated";
+  training.recompute = "units";
+  training.steps = 1;
+  training.gradients = true;
+  plan::Plan whole = compilePlan(training);
+  training.also = [](CompileOptions &options) { options.hidden_tile = 1; };
+  Outcome host = trainModel(training);
+  EXPECT_GT(host.plan.programs(0).steps_size(), whole.programs(0).steps_size());
+  expectHostsBits(training, host, 1);
+}
+
 /// One rank trains: collectives cannot be recorded.
 TEST(CudaGraphs, OfWholePrograms) {
   for (int64_t accumulate : {1, 2}) {

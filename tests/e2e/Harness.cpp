@@ -143,6 +143,16 @@ std::optional<LoadedPlan> compileInto(const Training &training,
   return loaded.ok() ? std::optional(*std::move(loaded)) : std::nullopt;
 }
 
+int64_t sumsInPlace(const plan::Plan &plan) {
+  int64_t sums = 0;
+  for (const plan::Program &program : plan.programs()) {
+    for (const plan::Step &step : program.steps()) {
+      sums += step.has_matmul() && step.matmul().accumulate();
+    }
+  }
+  return sums;
+}
+
 std::string dataOf(const Training &training) {
   return absl::StrCat(ZEROGRAPH_MODELS, "/", training.model,
                       "/batches.safetensors");

@@ -77,6 +77,10 @@ plan::Plan compilePlan(const Training &training);
 std::optional<LoadedPlan> compileInto(const Training &training,
                                       const std::string &path);
 
+/// Returns how many products are added to what their result has, as those of
+/// all tiles but the first are.
+int64_t sumsInPlace(const plan::Plan &plan);
+
 /// Samples of the model's inputs.
 std::string dataOf(const Training &training);
 

@@ -143,13 +143,13 @@ TEST(Oracle, WideHead) { checkForms({{"wide-head", "model.onnx"}}); }
 TEST(Oracle, HiddenTiles) {
   for (const char *recompute : {"none", "selective", "units"}) {
     for (Training training :
-         {Training{"mlp-digits", "model.onnx", "adamw", 1, 0},
-          Training{"gpt2-nano", "model.onnx", "sgd", 1, 2},
+         {Training{"gpt2-nano", "model.onnx", "sgd", 1, 2},
           Training{"gpt2-nano", "model_ts.onnx", "adamw", 2, 3}}) {
       training.recompute = recompute;
       training.also = [](CompileOptions &options) {
         options.hidden_tile = 1 << 12;
       };
+      EXPECT_GT(sumsInPlace(compilePlan(training)), 0) << training.describe();
       checkTraining(training);
     }
   }

@@ -2,23 +2,20 @@
 
 #include "codegen/emit/loops/RowSweeps.h"
 
+#include "passes/ir/nn/Queries.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace mlir::zg;
 using namespace mlir::zg::emit;
 
-static int64_t elementsOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getNumElements();
-}
-
 /// With reductions the domain is theirs; without, the columns are chosen once
 /// all accesses are known.
 LogicalResult RowSweeps::findDomain(nn::KernelOp kernel) {
   int64_t largest = 1, cols = 1;
   for (Value result : kernel.getResults()) {
-    if (elementsOf(result) > largest) {
-      largest = elementsOf(result);
+    if (nn::elementsOf(result) > largest) {
+      largest = nn::elementsOf(result);
       cols = cast<RankedTensorType>(result.getType()).getShape().back();
     }
   }
@@ -38,8 +35,8 @@ LogicalResult RowSweeps::findDomain(nn::KernelOp kernel) {
                << "': a kernel of rows reduces its last dimensions alone";
       }
     }
-    int64_t rows = elementsOf(reduce.getResult());
-    Domain own{rows, elementsOf(reduce.getOperand()) / rows};
+    int64_t rows = nn::elementsOf(reduce.getResult());
+    Domain own{rows, nn::elementsOf(reduce.getOperand()) / rows};
     if (hasReductions && (own.rows != domain.rows || own.cols != domain.cols)) {
       return reduce.emitError("'")
              << nn::nameOf(reduce.getLoc()) << "': reduces " << own.rows
@@ -62,11 +59,11 @@ LogicalResult RowSweeps::addResults(nn::KernelOp kernel,
       !hasReductions && llvm::all_of(kernel.getResultTypes(), nn::isDense);
   for (auto [number, value] : llvm::enumerate(yield.getOperands())) {
     Extent extent = Extent::Full;
-    if (elementsOf(value) != elements) {
-      if (elementsOf(value) != domain.rows) {
+    if (nn::elementsOf(value) != elements) {
+      if (nn::elementsOf(value) != domain.rows) {
         return kernel.emitError("'")
                << nn::nameOf(kernel.getLoc()) << "': result " << number
-               << " has " << elementsOf(value) << " elements; a kernel of "
+               << " has " << nn::elementsOf(value) << " elements; a kernel of "
                << domain.rows << " rows of " << domain.cols
                << " has results of " << elements << " or " << domain.rows;
       }

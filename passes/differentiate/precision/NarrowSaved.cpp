@@ -14,10 +14,6 @@ using namespace mlir::zg::nn;
 
 namespace {
 
-int64_t elementsOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getNumElements();
-}
-
 /// Returns whether the reader asks which numbers are equal: rounded and
 /// unrounded ones are not.
 bool isCompared(OpOperand &use) {

@@ -112,8 +112,8 @@ OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
 static Value partOf(JoinRowsOp join, int64_t first, Type type) {
   int64_t begin = 0;
   for (Value part : join.getParts()) {
-    if (begin == first) {
-      return part.getType() == type ? part : Value();
+    if (begin == first && part.getType() == type) {
+      return part;
     }
     begin += cast<RankedTensorType>(part.getType()).getShape().front();
   }

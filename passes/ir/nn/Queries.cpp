@@ -25,6 +25,10 @@ bool nn::mayOverwrite(Operation *op) {
   return op->hasTrait<traits::MayOverwrite>();
 }
 
+int64_t nn::elementsOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getNumElements();
+}
+
 bool nn::isView(Operation *op) { return op->hasTrait<traits::View>(); }
 
 bool nn::isPlainView(Operation *op) {

@@ -31,6 +31,9 @@ bool isCostly(Operation *op);
 /// Returns whether a kernel may write the op's result over what it reads.
 bool mayOverwrite(Operation *op);
 
+/// Returns how many elements a tensor has.
+int64_t elementsOf(Value value);
+
 /// reshape, broadcast, transpose, slice, pad, gather.
 bool isView(Operation *op);
 /// The same without gather, which is a view that is not worth repeating: it

@@ -1,5 +1,6 @@
 //===- ZeroOps.cpp - verifiers of the zero dialect ------------------------===//
 
+#include "passes/ir/nn/Queries.h"
 #include "passes/ir/zero/ZeroDialect.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -37,10 +38,6 @@ static void printLines(OpAsmPrinter &printer, Operation *, ArrayAttr entries) {
 #include "passes/ir/zero/ZeroOps.cpp.inc"
 
 namespace {
-
-int64_t elements(Value value) {
-  return cast<RankedTensorType>(value.getType()).getNumElements();
-}
 
 Type elementType(Value value) {
   return cast<RankedTensorType>(value.getType()).getElementType();
@@ -89,9 +86,9 @@ LogicalResult verifyPart(Operation *op, int64_t unitIndex, uint64_t segment,
     return op->emitOpError("names segment ")
            << segment << " of " << unit->getSegments().size();
   }
-  if (elements(flat) != unit->getElements()) {
+  if (nn::elementsOf(flat) != unit->getElements()) {
     return op->emitOpError("takes ")
-           << elements(flat) << " elements, but unit '"
+           << nn::elementsOf(flat) << " elements, but unit '"
            << unit->getName().getValue() << "' has " << unit->getElements();
   }
   FailureOr<int64_t> ranks = ranksOf(op, *unit);
@@ -99,9 +96,9 @@ LogicalResult verifyPart(Operation *op, int64_t unitIndex, uint64_t segment,
     return failure();
   }
   int64_t length = unit->getSegments()[segment];
-  if (elements(shard) * *ranks != length) {
+  if (nn::elementsOf(shard) * *ranks != length) {
     return op->emitOpError("gives a shard of ")
-           << elements(shard) << " elements of a segment of " << length
+           << nn::elementsOf(shard) << " elements of a segment of " << length
            << " over " << *ranks << " ranks";
   }
   return success();
@@ -124,9 +121,9 @@ LogicalResult verifyGather(Operation *op, int64_t unitIndex, ValueRange shards,
                                    << unit->getSegments().size() << " segments";
   }
   for (auto [shard, length] : llvm::zip(shards, unit->getSegments())) {
-    if (elements(shard) * *ranks != length) {
+    if (nn::elementsOf(shard) * *ranks != length) {
       return op->emitOpError("has a shard of ")
-             << elements(shard) << " elements of a segment of " << length
+             << nn::elementsOf(shard) << " elements of a segment of " << length
              << " over " << *ranks << " ranks";
     }
   }
@@ -161,10 +158,11 @@ LogicalResult ViewOp::verify() {
     return emitOpError("element types differ: ")
            << getFlat().getType() << " and " << getType();
   }
-  int64_t offset = getOffset(), end = offset + elements(getResult());
-  if (offset < 0 || end > elements(getFlat())) {
+  int64_t offset = getOffset(), end = offset + nn::elementsOf(getResult());
+  if (offset < 0 || end > nn::elementsOf(getFlat())) {
     return emitOpError("reads elements ")
-           << getOffset() << " to " << end << " of " << elements(getFlat());
+           << getOffset() << " to " << end << " of "
+           << nn::elementsOf(getFlat());
   }
   return success();
 }
@@ -180,17 +178,18 @@ LogicalResult PackOp::verify() {
       return emitOpError("operand at ")
              << offset << " overlaps the one that ends at " << end;
     }
-    end = offset + elements(operand);
+    end = offset + nn::elementsOf(operand);
   }
-  if (end > elements(getResult())) {
-    return emitOpError("needs ")
-           << end << " elements, but the result has " << elements(getResult());
+  if (end > nn::elementsOf(getResult())) {
+    return emitOpError("needs ") << end << " elements, but the result has "
+                                 << nn::elementsOf(getResult());
   }
   return success();
 }
 
 LogicalResult AllGatherOp::verify() {
-  return verifyGather(*this, getUnit(), getShards(), elements(getResult()));
+  return verifyGather(*this, getUnit(), getShards(),
+                      nn::elementsOf(getResult()));
 }
 
 LogicalResult PrefetchOp::verify() {

@@ -214,22 +214,24 @@ TEST_P(TileHidden, ComputesTheSame) {
 INSTANTIATE_TEST_SUITE_P(All, TileHidden, ::testing::ValuesIn(kCases),
                          [](const auto &info) { return info.param.name; });
 
-/// Returns how many rows the first tile of a layer has, or the layer.
-int64_t rowsOfTile(int64_t rows, int64_t columns) {
+/// Returns how many rows the first tile of a layer has, or the layer, which is
+/// made of rows of `depth`.
+int64_t rowsOfTile(int64_t rows, int64_t columns, int64_t depth = 1) {
   std::string n = std::to_string(rows), c = std::to_string(columns);
+  std::string d = std::to_string(depth);
   std::string wide = "tensor<" + n + "x" + c + "xf32>";
-  std::string narrow = "tensor<" + n + "x1xf32>";
+  std::string narrow = "tensor<" + n + "x" + d + "xf32>";
+  std::string weight = "tensor<" + d + "x" + c + "xf32>";
   Program program(
-      "nn.program @forward(%x: " + narrow + ", %w: tensor<1x" + c +
-      "xf32> {nn.parameter = #nn.parameter<\"w\", module = \"\", trainable = "
+      "nn.program @forward(%x: " + narrow + ", %w: " + weight +
+      " {nn.parameter = #nn.parameter<\"w\", module = \"\", trainable = "
       "true, init = normal>}) -> (tensor<f32> {nn.output = \"loss\"}) {\n"
       "  %h = nn.matmul %x, %w : " +
-      narrow + ", tensor<1x" + c + "xf32> -> " + wide +
-      "\n  %t = nn.unary tanh %h : " + wide + " -> " + wide +
-      "\n  %s = nn.reduce sum %t [0, 1] : " + wide +
-      " -> tensor<1x1xf32> loc(\"sum\")\n  %l = nn.reshape %s : "
-      "tensor<1x1xf32> -> "
-      "tensor<f32>\n  nn.return %l : tensor<f32>\n}");
+      narrow + ", " + weight + " -> " + wide + "\n  %t = nn.unary tanh %h : " +
+      wide + " -> " + wide + "\n  %s = nn.reduce sum %t [0, 1] : " + wide +
+      " -> tensor<1x1xf32> loc(\"sum\")\n"
+      "  %l = nn.reshape %s : tensor<1x1xf32> -> tensor<f32>\n"
+      "  nn.return %l : tensor<f32>\n}");
   EXPECT_TRUE(program.ok()) << program.diagnostics();
   EXPECT_TRUE(succeeded(program.run(createDifferentiate())))
       << program.diagnostics();
@@ -245,6 +247,8 @@ TEST(TileHiddenOf, TilesFollowFromTheShape) {
   EXPECT_EQ(rowsOfTile(16384, 8192), 8192);
   EXPECT_EQ(rowsOfTile(1 << 20, 8192), 1 << 16) << "at most 16";
   EXPECT_EQ(rowsOfTile(64, 1 << 22), 64) << "of 64 rows at least";
+  EXPECT_EQ(rowsOfTile(16384, 16384, 8192), 4096)
+      << "a gradient of weights is large, and has no rows";
 }
 
 } // namespace

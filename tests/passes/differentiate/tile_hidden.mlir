@@ -1,5 +1,6 @@
-// RUN: zerograph-opt %s --nn-tile-hidden="tile-elements=2560" --canonicalize | FileCheck %s
-// RUN: zerograph-opt %s --nn-tile-hidden | FileCheck %s --check-prefix=SMALL
+// RUN: zerograph-opt %s --split-input-file --nn-tile-hidden="tile-elements=2560" --canonicalize | FileCheck %s
+// RUN: zerograph-opt %s --split-input-file --nn-tile-hidden | FileCheck %s --check-prefix=SMALL
+// RUN: not zerograph-opt %s --split-input-file --nn-tile-hidden="tile-elements=0" 2>&1 | FileCheck %s --check-prefix=NONE
 
 // A hidden layer of 128 rows of 40, forward and backward, by two tiles. Backward
 // reads the tiles of forward, and converts the rows that it needs of a gradient that
@@ -32,7 +33,9 @@
 // CHECK: %[[DX:.+]] = nn.join_rows %[[DX0]], %[[DX1]]
 // CHECK: nn.return %{{.+}}, %[[DX]], %[[DW]], %[[DV]], %[[D]]
 
-// SMALL-NOT: nn.take_rows
+// SMALL-NOT: nn.join_rows
+
+// NONE: a hidden layer has at least one tile, and that one element
 nn.program @micro(%x: tensor<128x8xbf16>, %w: tensor<8x40xbf16>, %v: tensor<40x8xbf16>)
     -> (tensor<1x1xf32>, tensor<128x8xbf16>, tensor<8x40xf32>, tensor<40x8xf32>, tensor<128x8xf32>) {
   %p = nn.matmul %x, %w : tensor<128x8xbf16>, tensor<8x40xbf16> -> tensor<128x40xbf16>
@@ -47,4 +50,20 @@ nn.program @micro(%x: tensor<128x8xbf16>, %w: tensor<8x40xbf16>, %v: tensor<40x8
   %dx = nn.matmul %dp, %w transpose_b : tensor<128x40xbf16>, tensor<8x40xbf16> -> tensor<128x8xbf16>
   %dw = nn.matmul %x, %dp transpose_a : tensor<128x8xbf16>, tensor<128x40xbf16> -> tensor<8x40xf32>
   nn.return %loss, %dx, %dw, %dv, %d : tensor<1x1xf32>, tensor<128x8xbf16>, tensor<8x40xf32>, tensor<40x8xf32>, tensor<128x8xf32>
+}
+
+// -----
+
+// A product of rows that were taken is a tile itself.
+
+// CHECK-LABEL: nn.program @micro
+// CHECK: nn.take_rows
+// CHECK-NOT: nn.take_rows
+nn.program @micro(%all: tensor<256x8xf32>, %w: tensor<8x40xf32>) -> (tensor<1x1xf32>, tensor<8x40xf32>) {
+  %x = nn.take_rows %all from 0 : tensor<256x8xf32> -> tensor<128x8xf32>
+  %p = nn.matmul %x, %w : tensor<128x8xf32>, tensor<8x40xf32> -> tensor<128x40xf32>
+  %loss = nn.reduce sum %p [0, 1] : tensor<128x40xf32> -> tensor<1x1xf32>
+  %d = nn.unary neg %p : tensor<128x40xf32> -> tensor<128x40xf32> loc("p.gradient"("p"))
+  %dw = nn.matmul %x, %d transpose_a : tensor<128x8xf32>, tensor<128x40xf32> -> tensor<8x40xf32>
+  nn.return %loss, %dw : tensor<1x1xf32>, tensor<8x40xf32>
 }
