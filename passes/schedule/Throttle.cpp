@@ -138,15 +138,13 @@ struct Throttle : impl::ThrottleBase<Throttle> {
   void bound(ProgramOp program, function_ref<bool(SliceOp)> counts,
              std::optional<Stream> filling = {}) {
     std::vector<PassedBuffers> buffers; // by first write
-    // The group of each slice; none where another stream fills it.
+    // The group of each slice; none where it does not count, or another stream
+    // fills it.
     DenseMap<Value, std::optional<size_t>> groups;
     std::map<Key, size_t> numbers;
     for (auto step : program.getOps<Step>()) {
       for (unsigned i = 0; i < step.getAccesses().size(); ++i) {
         SliceOp slice = step.slice(i);
-        if (!counts(slice)) {
-          continue;
-        }
         auto group = groups.find(slice);
         if (group != groups.end()) {
           PassedBuffers *passed =
@@ -154,7 +152,8 @@ struct Throttle : impl::ThrottleBase<Throttle> {
           if (passed && step.getStream() != passed->first[0].getStream()) {
             passed->readers.push_back(step);
           }
-        } else if (filling && step.getStream() != *filling) {
+        } else if (!counts(slice) ||
+                   (filling && step.getStream() != *filling)) {
           groups[slice] = std::nullopt;
         } else {
           size_t number =
