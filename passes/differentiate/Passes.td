@@ -262,7 +262,8 @@ def TileRows : Pass<"nn-tile-rows", "::mlir::ModuleOp"> {
     A sum over rows, as `%dw`, is added up in the order of the tiles. The product
     stays whole where an op that reads its result, or one between that and the
     gradients, has no rule (`RowTile.cpp`): it mixes rows, as a loss does that
-    gradients depend on, or it returns the result.
+    gradients depend on, or it returns the result. Of the program's largest
+    product a remark says so.
 
     A tile has a quarter of the rows, but at least `least-rows` and at most 4096;
     of more than 262,144 rows it has a 64th. It has a multiple of 64. So most of

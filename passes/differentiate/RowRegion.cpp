@@ -51,17 +51,21 @@ bool RowRegion::grow() {
 /// Adds the ops that depend on the region and that the region depends on; false
 /// where one has no rule.
 bool RowRegion::addBetween() {
-  Block &block = *members.front()->getBlock();
+  auto isBefore = [](Operation *a, Operation *b) {
+    return a->isBeforeInBlock(b);
+  };
+  Operation *first = *llvm::min_element(members, isBefore);
+  Operation *last = *llvm::max_element(members, isBefore);
   outside.clear();
   SmallVector<Operation *> following;
-  for (Operation &op : block) {
-    bool follows = llvm::any_of(op.getOperands(), [&](Value operand) {
+  for (Operation *op = first; op != last; op = op->getNextNode()) {
+    bool follows = llvm::any_of(op->getOperands(), [&](Value operand) {
       Operation *maker = operand.getDefiningOp();
       return maker && (members.contains(maker) || outside.contains(maker));
     });
-    if (follows && !members.contains(&op)) {
-      outside.insert(&op);
-      following.push_back(&op);
+    if (follows && !members.contains(op)) {
+      outside.insert(op);
+      following.push_back(op);
     }
   }
   DenseSet<Operation *> between;

@@ -40,7 +40,8 @@ public:
   bool contains(Operation *op) const { return members.contains(op); }
   /// Returns the rule of one of the ops.
   const RowRule &ruleOf(Operation *op) const { return rules.find(op)->second; }
-  /// Returns the ops outside that depend on those of the region.
+  /// Returns the ops outside that depend on those of the region, of those that
+  /// stand before its last.
   const DenseSet<Operation *> &dependents() const { return outside; }
 
 private:

@@ -35,7 +35,9 @@ struct TileRowsPass : mlir::zg::nn::impl::TileRowsBase<TileRowsPass> {
   void runOnOperation() override {
     getOperation().walk([&](ProgramOp program) {
       SmallVector<MatmulOp> products;
+      int64_t largest = 0;
       program.walk([&](MatmulOp product) {
+        largest = std::max(largest, elementsOf(product));
         if (isWide(product)) {
           products.push_back(product);
         }
@@ -44,7 +46,7 @@ struct TileRowsPass : mlir::zg::nn::impl::TileRowsBase<TileRowsPass> {
       DenseSet<Operation *> gone;
       for (MatmulOp product : products) {
         if (!gone.contains(product)) {
-          tile(product, gone);
+          tile(product, gone, largest);
         }
       }
     });
@@ -60,14 +62,15 @@ private:
            columns >= wider * shapeOf(product.getLhs()).back();
   }
 
-  void tile(MatmulOp product, DenseSet<Operation *> &gone) {
+  void tile(MatmulOp product, DenseSet<Operation *> &gone, int64_t largest) {
     Operation *obstacle = nullptr;
     int64_t half = llvm::divideCeil(elementsOf(product), 2);
     std::optional<RowRegion> region =
         RowRegion::of({product}, {shapeOf(product).front(), half}, &obstacle);
     if (!region) {
-      // Results that are outputs have to be whole.
-      if (!isa<ReturnOp>(obstacle)) {
+      // Results that are outputs have to be whole, and others than logits are
+      // often wider than an adapter's few numbers or one head's keys.
+      if (!isa<ReturnOp>(obstacle) && elementsOf(product) == largest) {
         emitRemark(product.getLoc(), "its result of ")
             << shapeOf(product).front() << " rows of "
             << shapeOf(product).back()

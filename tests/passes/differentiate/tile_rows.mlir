@@ -66,6 +66,21 @@ nn.program @narrow(%x: tensor<128x40xf32>, %w: tensor<40x40xf32>) -> tensor<128x
 
 // -----
 
+// Nothing is said of a product, as that of an adapter, that is not the largest.
+
+// CHECK-LABEL: nn.program @adapter
+// CHECK-NOT: nn.take_rows
+nn.program @adapter(%x: tensor<128x4xf32>, %w: tensor<4x40xf32>, %v: tensor<40x80xf32>) -> (tensor<40x1xf32>, tensor<128x80xf32>) {
+  %y = nn.matmul %x, %w : tensor<128x4xf32>, tensor<4x40xf32> -> tensor<128x40xf32>
+  %t = nn.transpose %y [1, 0] : tensor<128x40xf32> -> tensor<40x128xf32>
+  %p = nn.softmax %t : tensor<40x128xf32>
+  %sum = nn.reduce max %p [1] : tensor<40x128xf32> -> tensor<40x1xf32>
+  %z = nn.matmul %y, %v : tensor<128x40xf32>, tensor<40x80xf32> -> tensor<128x80xf32>
+  nn.return %sum, %z : tensor<40x1xf32>, tensor<128x80xf32>
+}
+
+// -----
+
 // A softmax over the samples needs all rows: a remark says so.
 
 // CHECK-LABEL: nn.program @mixed
