@@ -318,8 +318,8 @@ def TileHidden : Pass<"nn-tile-hidden", "::mlir::ModuleOp"> {
 
     Backward reads the tiles of forward. Where these are kept, they take the
     memory that the whole took; where they are computed again, one of them
-    exists at a time. A conversion of a gradient that something else reads too is
-    computed by tiles as well. The layer stays whole where an op has no rule
+    exists at a time. A conversion of a gradient that something else reads too,
+    and the sum of its rows for a bias, are computed by tiles as well. The layer stays whole where an op has no rule
     (`RowTile.cpp`), such as a dropout, or another op reads or makes one of its
     large tensors.
 

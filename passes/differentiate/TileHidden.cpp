@@ -117,31 +117,43 @@ private:
     return readers.takeVector();
   }
 
-  /// Returns the conversions of backward that the region alone reads, of
-  /// tensors that others read too, as a residual stream's gradient is. Their
+  /// Returns the conversions of backward that the region reads, of tensors that
+  /// others read too, as a residual stream's gradient is; and what sums their
+  /// rows, as the gradient of a bias does. If nothing else reads them, their
   /// results need not exist whole.
   SmallVector<Operation *> convertsFor(const RowRegion &region) const {
-    llvm::SetVector<Operation *> converts;
+    llvm::SetVector<Operation *> ops;
     for (Operation *op : region.ops()) {
       const RowRule &rule = region.ruleOf(op);
       for (auto [byRow, operand] :
            llvm::zip_equal(rule.byRow, op->getOperands())) {
         auto convert = stripReshapes(operand).getDefiningOp<ConvertOp>();
+        SmallVector<Operation *> sums;
         if (convert && byRow && !region.contains(convert) &&
             isOfBackward(convert) && !convert.getOperand().hasOneUse() &&
-            isReadOnlyBy(region, convert)) {
-          converts.insert(convert);
+            isReadOnlyBy(region, convert, sums)) {
+          ops.insert(convert);
+          ops.insert(sums.begin(), sums.end());
         }
       }
     }
-    return converts.takeVector();
+    return ops.takeVector();
   }
 
-  /// Returns whether a region alone reads a result, perhaps reshaped.
-  static bool isReadOnlyBy(const RowRegion &region, Operation *op) {
+  /// Returns whether a region alone reads a result, perhaps reshaped, besides
+  /// ops that sum its rows, which it adds to `sums`.
+  static bool isReadOnlyBy(const RowRegion &region, Operation *op,
+                           SmallVectorImpl<Operation *> &sums) {
     return llvm::all_of(op->getUsers(), [&](Operation *user) {
-      return region.contains(user) ||
-             (isa<ReshapeOp>(user) && isReadOnlyBy(region, user));
+      if (region.contains(user)) {
+        return true;
+      }
+      std::optional<RowRule> rule = rowRuleOf(user, region.rows());
+      if (rule && rule->sums) {
+        sums.push_back(user);
+        return true;
+      }
+      return isa<ReshapeOp>(user) && isReadOnlyBy(region, user, sums);
     });
   }
 

@@ -4,7 +4,8 @@
 
 // A hidden layer of 128 rows of 40, forward and backward, by two tiles. Backward
 // reads the tiles of forward, and converts the rows that it needs of a gradient that
-// something else reads too. Gradients of weights are added up in place.
+// something else reads too, and sums them for a bias. Gradients of weights are added
+// up in place.
 
 // CHECK-LABEL: nn.program @micro
 // CHECK: %[[X0:.+]] = nn.take_rows %x from 0
@@ -25,19 +26,22 @@
 // CHECK: %[[DX0:.+]] = nn.matmul %[[DP0]], %w transpose_b
 // CHECK: %[[AGAIN:.+]] = nn.take_rows %x from 0
 // CHECK: %[[DW0:.+]] = nn.matmul %[[AGAIN]], %[[DP0]] transpose_a
+// CHECK: %[[DB0:.+]] = nn.reduce sum %[[N0]] [0]
 // CHECK: nn.take_rows %[[D]] from 64
 // CHECK: %[[DV:.+]] = nn.matmul %[[H1]], %{{.+}} transpose_a into %[[DV0]]
 // CHECK: %[[DP1:.+]] = nn.binary mul %{{.+}}, %[[H1]]
 // CHECK: %[[DX1:.+]] = nn.matmul %[[DP1]], %w transpose_b
 // CHECK: %[[DW:.+]] = nn.matmul %{{.+}}, %[[DP1]] transpose_a into %[[DW0]]
+// CHECK: %[[DB1:.+]] = nn.reduce sum
+// CHECK: %[[DB:.+]] = nn.binary add %[[DB0]], %[[DB1]]
 // CHECK: %[[DX:.+]] = nn.join_rows %[[DX0]], %[[DX1]]
-// CHECK: nn.return %{{.+}}, %[[DX]], %[[DW]], %[[DV]], %[[D]]
+// CHECK: nn.return %{{.+}}, %[[DX]], %[[DW]], %[[DV]], %[[D]], %[[DB]]
 
 // SMALL-NOT: nn.join_rows
 
 // NONE: a hidden layer has at least one tile, and that one element
 nn.program @micro(%x: tensor<128x8xbf16>, %w: tensor<8x40xbf16>, %v: tensor<40x8xbf16>)
-    -> (tensor<1x1xf32>, tensor<128x8xbf16>, tensor<8x40xf32>, tensor<40x8xf32>, tensor<128x8xf32>) {
+    -> (tensor<1x1xf32>, tensor<128x8xbf16>, tensor<8x40xf32>, tensor<40x8xf32>, tensor<128x8xf32>, tensor<1x8xbf16>) {
   %p = nn.matmul %x, %w : tensor<128x8xbf16>, tensor<8x40xbf16> -> tensor<128x40xbf16>
   %h = nn.unary tanh %p : tensor<128x40xbf16> -> tensor<128x40xbf16>
   %y = nn.matmul %h, %v : tensor<128x40xbf16>, tensor<40x8xbf16> -> tensor<128x8xf32>
@@ -49,7 +53,8 @@ nn.program @micro(%x: tensor<128x8xbf16>, %w: tensor<8x40xbf16>, %v: tensor<40x8
   %dp = nn.binary mul %dh, %h : tensor<128x40xbf16>
   %dx = nn.matmul %dp, %w transpose_b : tensor<128x40xbf16>, tensor<8x40xbf16> -> tensor<128x8xbf16>
   %dw = nn.matmul %x, %dp transpose_a : tensor<128x8xbf16>, tensor<128x40xbf16> -> tensor<8x40xf32>
-  nn.return %loss, %dx, %dw, %dv, %d : tensor<1x1xf32>, tensor<128x8xbf16>, tensor<8x40xf32>, tensor<40x8xf32>, tensor<128x8xf32>
+  %db = nn.reduce sum %n [0] : tensor<128x8xbf16> -> tensor<1x8xbf16>
+  nn.return %loss, %dx, %dw, %dv, %d, %db : tensor<1x1xf32>, tensor<128x8xbf16>, tensor<8x40xf32>, tensor<40x8xf32>, tensor<128x8xf32>, tensor<1x8xbf16>
 }
 
 // -----
