@@ -49,11 +49,12 @@ private:
   /// Drops members and extras that only hoisted ops read.
   void dropUnread() {
     Block &block = op->getRegion(0).front();
-    for (Operation &member : llvm::make_early_inc_range(
-             llvm::reverse(block.without_terminator()))) {
-      if (member.use_empty()) {
-        member.erase();
+    for (Operation *member = block.getTerminator()->getPrevNode(); member;) {
+      Operation *before = member->getPrevNode();
+      if (member->use_empty()) {
+        member->erase();
       }
+      member = before;
     }
     nn::ScoreInputs inputs = nn::scoreInputsOf(op);
     unsigned before = op->getNumOperands() - inputs.extras.size();

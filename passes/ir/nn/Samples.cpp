@@ -190,7 +190,7 @@ Samples SampleAnalysis::through(AttentionOp op) const {
     unsigned number = argument.getArgNumber();
     Samples own = number == 0 ? ofProducts : of(op.getExtras()[number - 1]);
     if (own.kind != Samples::None && !own.isAt(0)) {
-      return Samples::mixedBy(op);
+      return own.kind == Samples::Mixed ? own : Samples::mixedBy(op);
     }
     if (own.isAt(0)) {
       inputs.push_back(argument);
@@ -249,8 +249,10 @@ Samples SampleAnalysis::through(MatmulOp op) const {
   };
   Samples left = moved(op.getLhs(), op.getTransposeA(), true);
   Samples right = moved(op.getRhs(), op.getTransposeB(), false);
-  if (left.kind == Samples::Mixed || right.kind == Samples::Mixed) {
-    return Samples::mixedBy(op);
+  for (const Samples &factor : {left, right}) {
+    if (factor.kind == Samples::Mixed) {
+      return factor;
+    }
   }
   return join(op, {left, right});
 }
@@ -288,6 +290,30 @@ static std::optional<int64_t> splatInteger(Value value) {
   return attribute.getSplatValue<APInt>().getSExtValue();
 }
 
+/// Returns the numbers of a constant, or of a slice of one, as the parts of an
+/// exporter's literal of indices are; null if it is neither.
+static DenseIntElementsAttr literalOf(Value value) {
+  DenseIntElementsAttr whole;
+  auto slice = value.getDefiningOp<SliceOp>();
+  matchPattern(slice ? slice.getOperand() : value, m_Constant(&whole));
+  if (!slice || !whole) {
+    return whole;
+  }
+  ArrayRef<int64_t> from = whole.getType().getShape();
+  SmallVector<APInt> numbers;
+  for (int64_t i = 0, n = product(shapeOf(slice)); i < n; ++i) {
+    int64_t rest = i, place = 0, apart = 1;
+    for (int64_t dim = from.size() - 1; dim >= 0; --dim) {
+      int64_t at = rest % shapeOf(slice)[dim];
+      place += apart * (slice.getStarts()[dim] + at * slice.getSteps()[dim]);
+      rest /= shapeOf(slice)[dim];
+      apart *= from[dim];
+    }
+    numbers.push_back(whole.getValues<APInt>()[place]);
+  }
+  return DenseIntElementsAttr::get(slice.getType(), numbers);
+}
+
 static std::optional<int64_t> multiplied(int64_t a, int64_t b) {
   int64_t result;
   return __builtin_mul_overflow(a, b, &result) ? std::nullopt
@@ -323,8 +349,7 @@ static std::optional<int64_t> multipleOfPlace(Value value, int64_t dim,
   auto follow = [&](Value operand, int64_t of) {
     return multipleOfPlace(operand, of, samples);
   };
-  DenseIntElementsAttr literal;
-  if (matchPattern(value, m_Constant(&literal))) {
+  if (DenseIntElementsAttr literal = literalOf(value)) {
     return multipleOfPlace(literal, dim);
   }
   if (auto iota = dyn_cast<IotaOp>(op)) {
@@ -381,8 +406,7 @@ static std::optional<int64_t> multipleOfPlace(Value value, int64_t dim,
 /// Returns the smallest and the largest element of `value`, if literal data,
 /// places and multiples of them tell.
 static std::optional<std::pair<int64_t, int64_t>> boundsOf(Value value) {
-  DenseIntElementsAttr literal;
-  if (matchPattern(value, m_Constant(&literal))) {
+  if (DenseIntElementsAttr literal = literalOf(value)) {
     int64_t low = INT64_MAX, high = INT64_MIN;
     for (const APInt &element : literal.getValues<APInt>()) {
       low = std::min(low, element.getSExtValue());

@@ -152,6 +152,7 @@ nn.program @forward(
 // CHECK: nn.dropout %{{.*}} number 1 samples [0, 4] : tensor<20x3xf32>
 // CHECK: nn.dropout %{{.*}} number 2 samples [0, 4] : tensor<4x3xf32>
 // CHECK: nn.dropout %{{.*}} number 3 samples [0, 4] : tensor<4x3xf32>
+// CHECK: nn.dropout %{{.*}} number 4 samples [0, 4] : tensor<4x3xf32>
 nn.program @forward(
     %x: tensor<4x5x3xf32> {nn.input = #nn.input<"x", per_sample = true>},
     %i: tensor<4xi64> {nn.input = #nn.input<"i", per_sample = true>}) {
@@ -177,5 +178,15 @@ nn.program @forward(
   %r3 = nn.binary add %b, %last : tensor<4xi64>
   %g3 = nn.gather %t, %r3 : tensor<20x3xf32>, tensor<4xi64> -> tensor<4x3xf32>
   %d3, %m3 = nn.dropout %g3 ratio 0.1 number 3 : tensor<4x3xf32> -> tensor<4x3xi1>
+  // Places and rows beside each other in one literal.
+  %both = nn.constant dense<[[0, 4], [1, 0], [2, 1], [3, 4]]> : tensor<4x2xi64>
+  %both0 = nn.slice %both [0, 0] step [1, 1] : tensor<4x2xi64> -> tensor<4x1xi64>
+  %place = nn.reshape %both0 : tensor<4x1xi64> -> tensor<4xi64>
+  %begin = nn.binary mul %place, %five : tensor<4xi64>
+  %both1 = nn.slice %both [0, 1] step [1, 1] : tensor<4x2xi64> -> tensor<4x1xi64>
+  %row = nn.reshape %both1 : tensor<4x1xi64> -> tensor<4xi64>
+  %r4 = nn.binary add %begin, %row : tensor<4xi64>
+  %g4 = nn.gather %t, %r4 : tensor<20x3xf32>, tensor<4xi64> -> tensor<4x3xf32>
+  %d4, %m4 = nn.dropout %g4 ratio 0.1 number 4 : tensor<4x3xf32> -> tensor<4x3xi1>
   nn.return
 }

@@ -49,3 +49,37 @@ nn.program @hoisted(%q: tensor<1x6x1x2xf32>, %bias: tensor<3x2xf32>) -> tensor<1
   }
   nn.return %o : tensor<1x6x1x2xf32>
 }
+
+// -----
+
+// A bias that rises with the distance (ALiBi), with heads and samples as one
+// dimension: what is computed before leaves a chain of ops that nothing reads.
+
+// CHECK-LABEL: nn.program @alibi
+// CHECK-NEXT: nn.kernel rows (%{{.*}} = %mask)
+// CHECK: %[[BIAS:.*]] = nn.reshape %{{.*}} : tensor<2x4x16xf32> -> tensor<8x16x1xf32>
+// CHECK-NEXT: nn.kernel attention (%{{.*}} = %q, %[[B:.*]] = %[[BIAS]])
+// CHECK-NEXT: nn.attention {{.*}} with %[[B]]
+// CHECK-NOT: tensor<2x16xi64>
+// CHECK: nn.return
+nn.program @alibi(%q: tensor<2x16x4x16xf32>, %mask: tensor<2x16xi64>) -> tensor<2x16x4x16xf32> {
+  %o, %m, %i = nn.attention %q, %q, %q with %mask : (tensor<2x16x4x16xf32>, tensor<2x16x4x16xf32>, tensor<2x16x4x16xf32>, tensor<2x16xi64>) -> (tensor<2x16x4x16xf32>, tensor<2x4x16xf32>, tensor<2x4x16xf32>) {
+  ^bb0(%s: tensor<2x4x16x16xf32>, %k: tensor<2x16xi64>):
+    %slopes = nn.constant dense<[[[0.25], [0.0625], [0.015625], [0.00390625]]]> : tensor<1x4x1xf32>
+    %one = nn.constant dense<1> : tensor<2x16xi64>
+    %flat = nn.reshape %s : tensor<2x4x16x16xf32> -> tensor<8x16x16xf32>
+    %0 = nn.binary sub %k, %one : tensor<2x16xi64>
+    %1 = nn.binary mul %0, %k : tensor<2x16xi64>
+    %2 = nn.reshape %1 : tensor<2x16xi64> -> tensor<2x1x16xi64>
+    %3 = nn.convert %2 : tensor<2x1x16xi64> -> tensor<2x1x16xf32>
+    %4 = nn.broadcast %slopes : tensor<1x4x1xf32> -> tensor<2x4x16xf32>
+    %5 = nn.broadcast %3 : tensor<2x1x16xf32> -> tensor<2x4x16xf32>
+    %6 = nn.binary mul %4, %5 : tensor<2x4x16xf32>
+    %7 = nn.reshape %6 : tensor<2x4x16xf32> -> tensor<8x16x1xf32>
+    %8 = nn.broadcast %7 : tensor<8x16x1xf32> -> tensor<8x16x16xf32>
+    %9 = nn.binary add %flat, %8 : tensor<8x16x16xf32>
+    %x = nn.reshape %9 : tensor<8x16x16xf32> -> tensor<2x4x16x16xf32>
+    nn.yield %x : tensor<2x4x16x16xf32>
+  }
+  nn.return %o : tensor<2x16x4x16xf32>
+}
