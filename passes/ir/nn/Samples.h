@@ -70,7 +70,6 @@ private:
   Samples through(PoolOp op) const;
   Samples through(MatmulOp op) const;
   Samples through(ConvolutionOp op) const;
-  std::optional<int64_t> ownRows(Value rows, int64_t size) const;
   Samples through(GatherOp op) const;
   Samples through(ScatterOp op) const;
 
