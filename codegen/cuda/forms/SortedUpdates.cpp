@@ -98,7 +98,7 @@ public:
   }
 
 private:
-  /// What a thread knows of its update: whether it has one, its row and number,
+  /// Knows of a thread's update whether there is one, its row and number,
   /// the place of its digit's count, and the threads of its warp, as bits of an
   /// i32, whose updates have the same digit.
   struct Update {
