@@ -32,9 +32,15 @@ struct Window {
   bool isIdentity() const {
     return size == 1 && stride == 1 && low == 0 && count == input;
   }
-  /// Returns the number of elements that each window has within the input, or,
+  /// Returns whether all windows have all their elements within the input, or,
   /// if `padded`, within the input and its padding.
+  bool areFull(bool padded) const;
+  /// Returns the number of elements that each window has there.
   std::vector<int64_t> counts(bool padded) const;
+
+private:
+  int64_t begin(bool padded) const { return padded ? -low : 0; }
+  int64_t end(bool padded) const { return input + (padded ? high : 0); }
 };
 
 /// Sizes are bounded so that no product of them overflows.
@@ -92,15 +98,21 @@ void countWindows(Window &w, int64_t axis, bool up) {
   }
 }
 
+bool Window::areFull(bool padded) const {
+  int64_t last = (count - 1) * stride - low + extent();
+  return -low >= begin(padded) && last <= end(padded);
+}
+
 std::vector<int64_t> Window::counts(bool padded) const {
-  int64_t begin = padded ? -low : 0, end = input + (padded ? high : 0);
   std::vector<int64_t> result;
   for (int64_t i = 0; i < count; ++i) {
-    int64_t inside = 0;
-    for (int64_t tap = 0; tap < size; ++tap) {
-      int64_t at = i * stride - low + tap * dilation;
-      inside += at >= begin && at < end;
-    }
+    int64_t start = i * stride - low;
+    // Returns how many elements of the window lie before a place.
+    auto before = [&](int64_t place) {
+      int64_t taps = (place - start + dilation - 1) / dilation;
+      return place <= start ? 0 : std::min(taps, size);
+    };
+    int64_t inside = before(end(padded)) - before(begin(padded));
     result.push_back(std::max<int64_t>(inside, 1));
   }
   return result;
@@ -260,6 +272,16 @@ void emitAveragePool(Op &op) {
   // at the end, any other right away.
   int64_t count = 1;
   for (size_t i = 0; i < windows.size(); ++i) {
+    if (windows[i].areFull(padded)) {
+      count *= windows[i].size;
+      continue;
+    }
+    if (windows[i].count > HostTensor::kMaxElements) {
+      fail("has ", windows[i].count,
+           " windows on an axis, of which some reach "
+           "beyond the input; there can be at most ",
+           HostTensor::kMaxElements);
+    }
     std::vector<int64_t> counts = windows[i].counts(padded);
     if (std::count(counts.begin(), counts.end(), counts[0]) ==
         static_cast<int64_t>(counts.size())) {

@@ -280,6 +280,15 @@ TEST(RefusedGraph, AConstantThatOnlyTheProgramComputes) {
                                        "which is the same in each step"});
 }
 
+TEST(RefusedGraph, AverageOfTooManyWindows) {
+  expectRefused(
+      "g (float[1, 1, 4, 2147483648] x) => (float[a, b, c, d] y) { [p] y = "
+      "AveragePool <kernel_shape = [3, 3], strides = [2, 2], ceil_mode = 1> "
+      "(x) }",
+      {"node 'p' (AveragePool)", "has 1073741824 windows on an axis, of which "
+                                 "some reach beyond the input"});
+}
+
 TEST(RefusedGraph, HugeDims) {
   ImportOptions options;
   options.dims = {{"n", int64_t(1) << 40}, {"m", int64_t(1) << 40}};
