@@ -68,8 +68,8 @@ private:
     std::optional<RowRegion> region =
         RowRegion::of({product}, {shapeOf(product).front(), half}, &obstacle);
     if (!region) {
-      // Results that are outputs have to be whole, and others than logits are
-      // often wider than an adapter's few numbers or one head's keys.
+      // Outputs have to be whole. Besides logits, what is made of an adapter's
+      // few numbers, or of one head's keys, is as much wider.
       if (!isa<ReturnOp>(obstacle) && elementsOf(product) == largest) {
         emitRemark(product.getLoc(), "its result of ")
             << shapeOf(product).front() << " rows of "

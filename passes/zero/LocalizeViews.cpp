@@ -2,6 +2,7 @@
 
 #include "passes/ir/nn/NNDialect.h"
 #include "passes/ir/nn/Queries.h"
+#include "passes/zero/CloneForUses.h"
 #include "passes/zero/Passes.h"
 
 namespace mlir::zg::zero {
@@ -33,13 +34,7 @@ struct LocalizeViews : impl::LocalizeViewsBase<LocalizeViews> {
         continue;
       }
       localizeUsers(user->getResult(0));
-      for (OpOperand &use :
-           llvm::make_early_inc_range(user->getResult(0).getUses())) {
-        OpBuilder builder(use.getOwner());
-        use.set(builder.clone(*user)->getResult(0));
-        ++cloned;
-      }
-      user->erase();
+      cloned += cloneForUses(user);
     }
   }
 };

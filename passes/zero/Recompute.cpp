@@ -4,6 +4,7 @@
 #include "passes/ir/nn/NNDialect.h"
 #include "passes/ir/nn/Queries.h"
 #include "passes/ir/zero/ZeroDialect.h"
+#include "passes/zero/CloneForUses.h"
 #include "passes/zero/ForwardRegions.h"
 #include "passes/zero/GatherPlacement.h"
 #include "passes/zero/OffloadKept.h"
@@ -208,14 +209,9 @@ void localizeBroadcasts(nn::ProgramOp program) {
   }
   // Readers first: a broadcast is then read by copies of its reshape.
   for (Operation *op : llvm::reverse(broadcasts)) {
-    if (op->hasOneUse()) {
-      continue;
+    if (!op->hasOneUse()) {
+      cloneForUses(op);
     }
-    for (OpOperand &use : llvm::make_early_inc_range(op->getUses())) {
-      OpBuilder builder(use.getOwner());
-      use.set(builder.clone(*op)->getResult(0));
-    }
-    op->erase();
   }
 }
 

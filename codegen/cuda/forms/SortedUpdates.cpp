@@ -29,14 +29,16 @@ constexpr unsigned kLeastBits = 5;
 
 } // namespace
 
+unsigned SortedUpdates::rowBits() const {
+  return llvm::Log2_64_Ceil(uint64_t(std::max<int64_t>(tableRows, 2)));
+}
+
 unsigned SortedUpdates::passes() const {
-  unsigned bits = llvm::Log2_64_Ceil(uint64_t(std::max<int64_t>(tableRows, 2)));
-  return llvm::divideCeil(bits, kDigitBits);
+  return llvm::divideCeil(rowBits(), kDigitBits);
 }
 
 unsigned SortedUpdates::digitBits() const {
-  unsigned bits = llvm::Log2_64_Ceil(uint64_t(std::max<int64_t>(tableRows, 2)));
-  return std::max<unsigned>(llvm::divideCeil(bits, passes()), kLeastBits);
+  return std::max<unsigned>(llvm::divideCeil(rowBits(), passes()), kLeastBits);
 }
 
 Value SortedUpdates::load(CudaBody &body, unsigned array, Value place) const {

@@ -37,8 +37,9 @@ public:
 private:
   class Sorter;
 
-  /// Returns how many bits of a row a pass sorts by, and how many passes sort
-  /// by all.
+  /// Returns how many bits count the rows, how many of them a pass sorts by,
+  /// and how many passes sort by all.
+  unsigned rowBits() const;
   unsigned digitBits() const;
   unsigned passes() const;
 
