@@ -97,7 +97,7 @@ class Run(Case):
         result = self.succeeds(*run)
         self.assertIn("40 samples in 1 runs", result.stdout)
         self.assertIn("all 40 samples are one run: each depends on others "
-                      "(output 'y', through node 'mix' (nn.matmul))",
+                      "(output 'y', through node 'scores' (nn.matmul))",
                       result.stderr)
         whole = self.outputs()
         for a, b in zip(whole, expected, strict=True):
