@@ -127,6 +127,9 @@ void buildTiles(PhaseBuilder phase) {
     tile.tileElements = phase.options.hidden_tile.value_or(tile.tileElements);
   });
   addCleanup(phase);
+  // Runs after the cleanup, without which sums have other readers that go.
+  phase.add(nn::createFuseBias);
+  addCleanup(phase);
 }
 
 void buildZero(PhaseBuilder phase) {
@@ -167,6 +170,8 @@ void buildForward(OpPassManager &passes) {
   addCleanup(passes);
   passes.addPass(nn::createTrackSamples());
   addReassociations(passes);
+  passes.addPass(nn::createFuseBias());
+  addCleanup(passes);
   passes.addPass(zero::createForward());
   passes.addPass(zero::createVerifyZero());
 }

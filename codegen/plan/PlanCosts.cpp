@@ -44,8 +44,9 @@ void writeProduct(nn::MatmulOp matmul, plan::Kernel &entry) {
   a.set_moved(read[0].saturated());
   b.set_moved(read[1].saturated());
   c.set_moved(c.bytes());
-  if (matmul.getInto()) {
-    entry.mutable_operands(2)->set_moved(c.bytes());
+  if (matmul.getInto() || matmul.getBias()) {
+    plan::Operand &added = *entry.mutable_operands(2);
+    added.set_moved(added.bytes());
   }
   int64_t k = lhs.getDimSize(rank - (matmul.getTransposeA() ? 2 : 1));
   plan::ElementType in = a.type() == plan::F64 ? plan::F64 : plan::F32;

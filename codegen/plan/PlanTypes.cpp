@@ -54,6 +54,7 @@ plan::Matmul mlir::zg::planMatmul(const MatmulShape &shape) {
   matmul.set_transpose_a(shape.transposeA);
   matmul.set_transpose_b(shape.transposeB);
   matmul.set_accumulate(shape.accumulate);
+  matmul.set_bias(shape.bias);
   if (shape.resultType) {
     matmul.set_result_type(planType(shape.resultType));
   }

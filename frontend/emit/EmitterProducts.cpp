@@ -94,9 +94,9 @@ Value Emitter::matmul(Value a, Value b, bool transposeA, bool transposeB) {
   a = withBatch(a, shapeA);
   b = withBatch(b, shapeB);
   Shape result = productShape(batch, shapeA, shapeB, transposeA, transposeB);
-  return builder.create<nn::MatmulOp>(location,
-                                      tensorType(result, elementOf(a)), a, b,
-                                      /*into=*/Value(), transposeA, transposeB);
+  return builder.create<nn::MatmulOp>(
+      location, tensorType(result, elementOf(a)), a, b, /*into=*/Value(),
+      /*bias=*/Value(), transposeA, transposeB);
 }
 
 Value Emitter::gather(Value table, Value indices) {

@@ -18,13 +18,13 @@
 
 namespace mlir::zg {
 
-/// C = op(A) op(B), or C += of those that accumulate, for each of `batch`
-/// row-major matrices.
+/// C = op(A) op(B), or C += of those that accumulate, or plus a bias that each
+/// row has, for each of `batch` row-major matrices.
 struct MatmulShape {
   Type elementType;
   int64_t batch = 1, m = 1, n = 1, k = 1;
   bool transposeA = false, transposeB = false;
-  bool accumulate = false;
+  bool accumulate = false, bias = false;
   Type resultType = {}; ///< null: elementType
 };
 

@@ -338,4 +338,28 @@ def TileHidden : Pass<"nn-tile-hidden", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"layersTiled", "layers", "Layers tiled">];
 }
 
+def FuseBias : Pass<"nn-fuse-bias", "::mlir::ModuleOp"> {
+  let summary = "Lets products add their bias.";
+  let description = [{
+    A parameter that is added to every row of a product becomes the bias of the
+    product, where nothing else reads the product and both have one type. The
+    device's library adds it before it rounds the sum, and no kernel reads and
+    writes the result for it alone, as one would for the queries, keys and values
+    of an attention.
+
+        %y = nn.matmul %x, %w
+        %rows = nn.broadcast %b : tensor<1x384xf32> -> tensor<64x384xf32>
+        %sum = nn.binary add %y, %rows
+        // becomes
+        %sum = nn.matmul %x, %w bias %b : tensor<384xf32>
+
+    Runs after `nn-tile-hidden` and before anything is computed again: forward
+    and what repeats it have the same sums.
+
+    reassociates: of 16 bits, leaves out the rounding before the sum; otherwise
+    bitwise.
+  }];
+  let statistics = [Statistic<"fused", "fused", "Biases that products add">];
+}
+
 #endif // ZEROGRAPH_DIFFERENTIATE_PASSES

@@ -93,7 +93,8 @@ struct FoldResultTranspose : OpRewritePattern<nn::TransposeOp> {
     auto matmul = op.getOperand().getDefiningOp<nn::MatmulOp>();
     ArrayRef<int64_t> permutation = op.getPermutation();
     int64_t rank = permutation.size();
-    if (!matmul || matmul.getInto() || !matmul->hasOneUse()) {
+    if (!matmul || matmul.getInto() || matmul.getBias() ||
+        !matmul->hasOneUse()) {
       return failure();
     }
     for (int64_t dim = 0; dim < rank; ++dim) {
@@ -107,7 +108,8 @@ struct FoldResultTranspose : OpRewritePattern<nn::TransposeOp> {
     rewriter.setInsertionPoint(matmul);
     Value result = rewriter.create<nn::MatmulOp>(
         matmul.getLoc(), op.getType(), matmul.getRhs(), matmul.getLhs(),
-        /*into=*/Value(), !matmul.getTransposeB(), !matmul.getTransposeA());
+        /*into=*/Value(), /*bias=*/Value(), !matmul.getTransposeB(),
+        !matmul.getTransposeA());
     rewriter.replaceOp(op, result);
     rewriter.eraseOp(matmul);
     return success();
@@ -141,8 +143,8 @@ struct MergeBatch : OpRewritePattern<nn::MatmulOp> {
     Value rhs = reshape(broadcast.getOperand(), from.take_back(2));
     Value product = rewriter.create<nn::MatmulOp>(
         op.getLoc(), typeLike(op.getResult(), {batch, c.back()}), lhs, rhs,
-        /*into=*/Value(),
-        /*transpose_a=*/false, op.getTransposeB());
+        /*into=*/Value(), op.getBias(), /*transpose_a=*/false,
+        op.getTransposeB());
     rewriter.replaceOp(op, reshape(product, c));
     return success();
   }

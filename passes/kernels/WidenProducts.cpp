@@ -1,6 +1,7 @@
 //===- WidenProducts.cpp - products of halves by a library of f32 ---------===//
 
-#include "passes/ir/nn/NNDialect.h"
+#include "passes/ir/nn/NNBuilder.h"
+#include "passes/ir/nn/Queries.h"
 #include "passes/kernels/Passes.h"
 
 namespace mlir::zg::nn {
@@ -17,22 +18,55 @@ Type withElement(Value value, Type element) {
   return cast<RankedTensorType>(value.getType()).clone(element);
 }
 
-/// A kernel that converts one buffer into another.
-Value convert(OpBuilder &builder, Location location, Value value, Type type) {
-  auto kernel = builder.create<nn::KernelOp>(
-      location, TypeRange(type), nn::KernelForm::rows, ValueRange(value));
+/// Returns what a kernel makes of buffers: `make` adds to its body.
+Value inKernel(
+    OpBuilder &builder, Location location, ValueRange buffers, Type type,
+    function_ref<Value(nn::NNBuilder &, Block::BlockArgListType)> make) {
+  auto kernel = builder.create<nn::KernelOp>(location, TypeRange(type),
+                                             nn::KernelForm::rows, buffers);
   Block &body = kernel.getBody().emplaceBlock();
+  for (Value buffer : buffers) {
+    body.addArgument(buffer.getType(), location);
+  }
   OpBuilder inside = OpBuilder::atBlockBegin(&body);
-  Value operand = body.addArgument(value.getType(), location);
-  Value result = inside.create<nn::ConvertOp>(location, type, operand);
+  nn::NNBuilder b(inside, location);
+  Value result = make(b, body.getArguments());
   inside.create<nn::YieldOp>(location, result);
   return kernel.getResult(0);
+}
+
+Value convert(OpBuilder &builder, Location location, Value value, Type type) {
+  return inKernel(builder, location, value, type, [&](auto &b, auto operands) {
+    return b.convert(operands[0], getElementTypeOrSelf(type));
+  });
+}
+
+/// Returns the sums of a product and its bias, rounded.
+Value addBias(OpBuilder &builder, Location location, Value product, Value bias,
+              Type type) {
+  return inKernel(
+      builder, location, {product, bias}, type, [&](auto &b, auto operands) {
+        ArrayRef<int64_t> shape = nn::shapeOf(product);
+        SmallVector<int64_t> row(shape.size(), 1);
+        row.back() = shape.back();
+        Value wide =
+            b.convert(operands[1], getElementTypeOrSelf(product.getType()));
+        Value rows = b.broadcast(b.reshape(wide, row), shape);
+        return b.convert(b.add(operands[0], rows), getElementTypeOrSelf(type));
+      });
 }
 
 void widen(nn::MatmulOp matmul) {
   OpBuilder builder(matmul);
   Location location = matmul.getLoc();
   Type wide = builder.getF32Type();
+  // A bias of halves is added where the sum is rounded.
+  Value bias = matmul.getBias();
+  if (bias && nn::isHalf(getElementTypeOrSelf(bias))) {
+    matmul.getBiasMutable().clear();
+  } else {
+    bias = {};
+  }
   // One conversion of what is multiplied by itself.
   llvm::SmallDenseMap<Value, Value, 2> converted;
   for (OpOperand &operand : matmul->getOpOperands()) {
@@ -53,7 +87,8 @@ void widen(nn::MatmulOp matmul) {
   }
   product.setType(withElement(product, wide));
   builder.setInsertionPointAfter(matmul);
-  Value rounded = convert(builder, location, product, half);
+  Value rounded = bias ? addBias(builder, location, product, bias, half)
+                       : convert(builder, location, product, half);
   product.replaceAllUsesExcept(rounded, rounded.getDefiningOp());
 }
 

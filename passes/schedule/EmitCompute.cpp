@@ -56,17 +56,20 @@ void StepEmitter::addScratch(Accesses &accesses, int64_t bytes) {
 FailureOr<StepEmitter::Accesses> StepEmitter::productAccesses(nn::MatmulOp op,
                                                               int64_t scratch) {
   Value into = op.getInto(), result = op.getResult();
-  if (!into) {
+  if (!into && !op.getBias()) {
     return computeAccesses(op, scratch);
   }
   Place to = storage.place(result);
-  if (storage.place(into) != to) {
+  if (into && storage.place(into) != to) {
     copy(storage.place(into), to, bytesOf(into), label);
   }
   Accesses accesses;
   add(accesses, Mode::read, op.getLhs());
   add(accesses, Mode::read, op.getRhs());
-  add(accesses, Mode::read_write, result);
+  add(accesses, into ? Mode::read_write : Mode::write, result);
+  if (op.getBias()) {
+    add(accesses, Mode::read, op.getBias());
+  }
   addScratch(accesses, scratch);
   return accesses;
 }
@@ -92,6 +95,7 @@ LogicalResult StepEmitter::matmul(nn::MatmulOp op) {
   shape.transposeA = op.getTransposeA();
   shape.transposeB = op.getTransposeB();
   shape.accumulate = bool(op.getInto());
+  shape.bias = bool(op.getBias());
 
   std::string error;
   FailureOr<int64_t> scratch = target.matmulScratchBytes(shape, error);
@@ -115,7 +119,8 @@ LogicalResult StepEmitter::matmul(nn::MatmulOp op) {
       shape.resultType ? TypeAttr::get(shape.resultType) : TypeAttr(),
       number(shape.batch), number(shape.m), number(shape.n), number(shape.k),
       flag(shape.transposeA), flag(shape.transposeB), flag(shape.accumulate),
-      leading(op.getLhs()), leading(op.getRhs()), leading(op.getResult()));
+      flag(shape.bias), leading(op.getLhs()), leading(op.getRhs()),
+      leading(op.getResult()));
   return success();
 }
 

@@ -26,9 +26,12 @@ using zerograph::expectSays;
 
 namespace {
 
+/// What a product adds to its elements, if anything.
+enum class Added { nothing, into, bias };
+
 struct Shape {
   int64_t batch, m, n, k;
-  bool into = false; // added to a third operand
+  Added added = Added::nothing;
 };
 
 std::string textOf(const Shape &s, bool ta, bool tb, const std::string &type) {
@@ -39,9 +42,13 @@ std::string textOf(const Shape &s, bool ta, bool tb, const std::string &type) {
   std::string a = ta ? tensor(s.k, s.m) : tensor(s.m, s.k);
   std::string b = tb ? tensor(s.n, s.k) : tensor(s.k, s.n);
   std::string c = tensor(s.m, s.n);
+  std::string bias = "tensor<" + std::to_string(s.n) + "x" + type + ">";
+  std::string added = s.added == Added::into   ? " into %c : " + c
+                      : s.added == Added::bias ? " bias %v : " + bias
+                                               : "";
   return "nn.program @f(%a: " + a + ", %b: " + b + ", %c: " + c +
-         ") {\n %0 = nn.matmul %a, %b" + (ta ? " transpose_a" : "") +
-         (tb ? " transpose_b" : "") + (s.into ? " into %c : " + c : "") +
+         ", %v: " + bias + ") {\n %0 = nn.matmul %a, %b" +
+         (ta ? " transpose_a" : "") + (tb ? " transpose_b" : "") + added +
          " : " + a + ", " + b + " -> " + c + "\n nn.return\n}";
 }
 
@@ -136,11 +143,13 @@ TEST(Products, LargeTiles) {
 }
 
 TEST(Products, AddedToAnOperand) {
-  for (std::string type : {"f32", "f64"}) {
-    expectSameTransposed({2, 33, 31, 17, /*into=*/true}, type);
-    expectSameTransposed({3, 36, 64, 52, /*into=*/true}, type);
+  for (Added added : {Added::into, Added::bias}) {
+    for (std::string type : {"f32", "f64"}) {
+      expectSameTransposed({2, 33, 31, 17, added}, type);
+      expectSameTransposed({3, 36, 64, 52, added}, type);
+    }
+    expectSameOnCuda({32, 132, 129, 11, added}, true, false, "f32");
   }
-  expectSameOnCuda({32, 132, 129, 11, /*into=*/true}, true, false, "f32");
 }
 
 TEST(Products, AccessesOf128Bits) {

@@ -29,6 +29,7 @@ uint64_t problemOf(const Product &product) {
   add(product.transpose_a);
   add(product.transpose_b);
   add(uint64_t(product.compute));
+  add(product.biased);
   return hash;
 }
 
@@ -132,6 +133,14 @@ cublasStatus_t CublasLt::enqueue(const Operation &operation,
       return refuse("cublasLtMatmul: the workspace lies on an operand");
     }
   }
+  uint64_t bias_bytes = product.biasBytes();
+  if (operation.bias % algorithm.alignments[3] != 0 ||
+      overlaps(operation.bias, bias_bytes, addresses[2], bytes[2]) ||
+      overlaps(operation.bias, bias_bytes, workspace, workspace_bytes)) {
+    return refuse(
+        "cublasLtMatmul: the bias begins elsewhere than its algorithm "
+        "was chosen for, or lies on what is written");
+  }
   if (workspace_bytes < algorithm.workspace ||
       workspace % kWorkspaceAlignment != 0) {
     return refuse(absl::StrCat("cublasLtMatmul: a workspace of ",
@@ -146,11 +155,14 @@ cublasStatus_t CublasLt::enqueue(const Operation &operation,
   }
   product.parts = algorithm.parts;
   product.ordered = algorithm.scheme != 1;
-  auto run = [=, this, a = addresses[0], b = addresses[1],
-              d = addresses[2]](Gpu::Touched &touched) {
+  auto run = [=, this, a = addresses[0], b = addresses[1], d = addresses[2],
+              bias = operation.bias](Gpu::Touched &touched) {
     const char *from_a = gpu.reach(a, product.a.bytes(), false, touched, kCall);
     const char *from_b = gpu.reach(b, product.b.bytes(), false, touched, kCall);
     char *to = gpu.reach(d, product.d.bytes(), true, touched, kCall);
+    const char *added = bias_bytes
+                            ? gpu.reach(bias, bias_bytes, false, touched, kCall)
+                            : nullptr;
     char *room = nullptr;
     if (workspace_bytes > 0) { // all of which may be written
       room = gpu.reach(workspace, workspace_bytes, true, touched, kCall);
@@ -158,8 +170,9 @@ cublasStatus_t CublasLt::enqueue(const Operation &operation,
         std::memset(room, 0x5a, workspace_bytes);
       }
     }
-    if (from_a && from_b && to && (room || workspace_bytes == 0)) {
-      product.multiply(from_a, from_b, to, room, gpu.random);
+    if (from_a && from_b && to && (added || bias_bytes == 0) &&
+        (room || workspace_bytes == 0)) {
+      product.multiply(from_a, from_b, added, to, room, gpu.random);
       ++product_count;
     }
     return absl::OkStatus();

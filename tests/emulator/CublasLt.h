@@ -36,6 +36,7 @@ private:
   struct Operation {
     Product product; // its types and transposes
     cudaDataType_t scale = 0;
+    uint64_t bias = 0; // its address
   };
   struct Preference {
     uint64_t workspace = 0;

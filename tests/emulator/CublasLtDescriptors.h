@@ -72,17 +72,33 @@ struct CublasLtDescriptors {
                                      size_t bytes) {
     Lock lock(mutex());
     auto found = library->operations.find(operation);
-    bool left = attribute == CUBLASLT_MATMUL_DESC_TRANSA;
-    if (found == library->operations.end() ||
-        (!left && attribute != CUBLASLT_MATMUL_DESC_TRANSB)) {
+    if (found == library->operations.end()) {
       return unknown(attribute);
     }
-    int32_t transpose = 0;
     Product &product = found->second->product;
-    cublasStatus_t status = copy(transpose, from, bytes);
-    (left ? product.transpose_a : product.transpose_b) =
-        transpose == CUBLAS_OP_T;
-    return status;
+    int32_t value = 0;
+    cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
+    switch (attribute) {
+    case CUBLASLT_MATMUL_DESC_TRANSA:
+      status = copy(value, from, bytes);
+      product.transpose_a = value == CUBLAS_OP_T;
+      return status;
+    case CUBLASLT_MATMUL_DESC_TRANSB:
+      status = copy(value, from, bytes);
+      product.transpose_b = value == CUBLAS_OP_T;
+      return status;
+    case CUBLASLT_MATMUL_DESC_EPILOGUE:
+      status = copy(value, from, bytes);
+      product.biased = true;
+      return value == int32_t(CUBLASLT_EPILOGUE_BIAS)
+                 ? status
+                 : library->refuse("an epilogue other than a bias is not "
+                                   "emulated");
+    case CUBLASLT_MATMUL_DESC_BIAS_POINTER:
+      return copy(found->second->bias, from, bytes);
+    default:
+      return unknown(attribute);
+    }
   }
 
   static cublasStatus_t createLayout(cublasLtMatrixLayout_t *made,

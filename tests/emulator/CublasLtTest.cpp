@@ -61,7 +61,7 @@ void store(plan::ElementType type, double value, char *to) {
 struct OneProduct {
   OneProduct(plan::ElementType type, uint64_t batch, uint64_t m, uint64_t n,
              uint64_t k, bool transpose_a, bool transpose_b,
-             uint64_t workspace = 0, bool tf32 = false) {
+             uint64_t workspace = 0, bool tf32 = false, bool bias = false) {
     plan.add_devices()->set_device("cuda");
     plan.mutable_devices(0)->set_allow_tf32(tf32);
     plan::Program &program = *plan.add_programs();
@@ -76,10 +76,12 @@ struct OneProduct {
     matmul.set_k(k);
     matmul.set_transpose_a(transpose_a);
     matmul.set_transpose_b(transpose_b);
+    matmul.set_bias(bias);
     plan.add_arenas()->set_alignment(64);
     for (uint64_t bytes :
          {batch * m * k * sizeOf(type), batch * k * n * sizeOf(type),
-          batch * m * n * sizeOf(type), workspace}) {
+          batch * m * n * sizeOf(type), bias ? n * sizeOf(type) : 0,
+          workspace}) {
       if (bytes == 0) {
         continue;
       }
@@ -101,7 +103,7 @@ struct OneProduct {
                uint64_t j) const {
     const plan::Matmul &of = matmul();
     uint64_t m = of.m(), n = of.n(), k = of.k();
-    double sum = 0;
+    double sum = of.bias() ? element(memory, 3, j) : 0;
     for (uint64_t p = 0; p < k; ++p) {
       uint64_t at_a = of.transpose_a() ? p * m + i : i * k + p;
       uint64_t at_b = of.transpose_b() ? j * k + p : p * n + j;
@@ -177,7 +179,10 @@ protected:
     memory.assign(product.arena, char(0xff));
     std::mt19937 random(7);
     plan::ElementType type = product.matmul().element_type();
-    for (int access : {0, 1}) {
+    for (int access : {0, 1, 3}) {
+      if (access == 3 && !product.matmul().bias()) {
+        continue;
+      }
       for (uint64_t at = 0; at < product.bytes(access); at += sizeOf(type)) {
         double value = double(int(random() % 255) - 127) / 64;
         value += product.fine ? double(random() % 1024) / (1 << 20) : 0;
@@ -219,6 +224,17 @@ TEST_F(CublasLtTest, ShapesTransposesBatchesAndTypes) {
                            transposes & 2);
         expectRight(product, run(product), tolerance);
       }
+    }
+  }
+}
+
+TEST_F(CublasLtTest, AddsABias) {
+  for (auto [type, tolerance] :
+       {std::pair(plan::F32, 1e-5), {plan::F64, 1e-14}, {plan::BF16, 8e-3}}) {
+    for (uint64_t workspace : {uint64_t(0), 4096 + kWorkspaceSlack}) {
+      OneProduct product(type, 2, 12, 10, 96, false, true, workspace,
+                         /*tf32=*/false, /*bias=*/true);
+      expectRight(product, run(product), tolerance);
     }
   }
 }

@@ -154,6 +154,17 @@ TEST_F(CublasLtMisuse, AnOperandThatIsWritten) {
   expectComplaint("the result lies on an operand");
 }
 
+TEST_F(CublasLtMisuse, ABiasThatIsWritten) {
+  uint32_t epilogue = CUBLASLT_EPILOGUE_BIAS;
+  uint64_t bias = memory + 2 * kBytes;
+  api.cublasLtMatmulDescSetAttribute(operation, CUBLASLT_MATMUL_DESC_EPILOGUE,
+                                     &epilogue, sizeof(epilogue));
+  api.cublasLtMatmulDescSetAttribute(
+      operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof(bias));
+  EXPECT_NE(multiply(choose()), 0);
+  expectComplaint("or lies on what is written");
+}
+
 TEST_F(CublasLtMisuse, AWorkspaceThatIsTooSmall) {
   set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, uint64_t(2 * kBytes));
   set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,

@@ -97,8 +97,9 @@ struct Work {
 };
 
 template <typename Sum>
-void multiplyAs(const Product &product, const char *a, const char *b, char *d,
-                char *workspace, std::mt19937 &random) {
+void multiplyAs(const Product &product, const char *a, const char *b,
+                const char *bias, char *d, char *workspace,
+                std::mt19937 &random) {
   Work<Sum> work{product.d.rows, product.d.columns, product.inner()};
   bool tf32 = product.compute == CUBLAS_COMPUTE_32F_FAST_TF32;
   std::vector<uint32_t> order(product.parts);
@@ -128,6 +129,9 @@ void multiplyAs(const Product &product, const char *a, const char *b, char *d,
         Sum sum = work.total[i * work.n + j];
         if (product.adds) {
           sum += Sum(loadElement(product.d.type, element));
+        }
+        if (bias) {
+          sum += Sum(loadElement(product.d.type, bias + i * size));
         }
         storeElement(product.d.type, element, double(sum));
       }
@@ -207,11 +211,11 @@ uint64_t Product::workspaceBytes() const {
   return parts > 1 && ordered ? parts * d.rows * d.columns * sum : 0;
 }
 
-void Product::multiply(const char *from_a, const char *from_b, char *to,
-                       char *workspace, std::mt19937 &random) const {
+void Product::multiply(const char *from_a, const char *from_b, const char *bias,
+                       char *to, char *workspace, std::mt19937 &random) const {
   if (compute == CUBLAS_COMPUTE_64F) {
-    multiplyAs<double>(*this, from_a, from_b, to, workspace, random);
+    multiplyAs<double>(*this, from_a, from_b, bias, to, workspace, random);
   } else {
-    multiplyAs<float>(*this, from_a, from_b, to, workspace, random);
+    multiplyAs<float>(*this, from_a, from_b, bias, to, workspace, random);
   }
 }

@@ -23,8 +23,9 @@ struct Matrices {
   uint64_t bytes() const;
 };
 
-/// Computes D = op(A) op(B), or D += op(A) op(B). Sums are of products in
-/// ascending order of the inner index, in the type of the computation.
+/// Computes D = op(A) op(B), or D += op(A) op(B), perhaps plus a bias that each
+/// column of D has. Sums are of products in ascending order of the inner index,
+/// in the type of the computation.
 struct Product {
   Matrices a, b, d;
   bool transpose_a = false, transpose_b = false;
@@ -35,14 +36,19 @@ struct Product {
   bool ordered = true;
   /// The sum of all of it is added to D, and then rounded to its type.
   bool adds = false;
+  /// A vector of D's rows, of its type, is added before that too.
+  bool biased = false;
 
   /// Empty, or why the matrices are no product, or its types go not together.
   std::string wrong() const;
   uint64_t inner() const { return transpose_a ? a.rows : a.columns; }
   /// Returns the bytes of the parts' sums.
   uint64_t workspaceBytes() const;
-  void multiply(const char *a, const char *b, char *d, char *workspace,
-                std::mt19937 &random) const;
+  /// Returns the bytes of the bias; 0 without one.
+  uint64_t biasBytes() const { return biased ? d.rows * d.elementBytes() : 0; }
+  /// `bias` is null without one.
+  void multiply(const char *a, const char *b, const char *bias, char *d,
+                char *workspace, std::mt19937 &random) const;
 };
 
 /// To the nearest float with `dropped` bits less, ties to even.

@@ -81,13 +81,29 @@ Change matmulSum(plan::Plan &plan, Random &random) {
   });
 }
 
-Change scratch(plan::Plan &plan, Random &random) {
-  return first(plan, random, "scratch", [](plan::Step &step) {
-    if (!(step.has_matmul() || step.has_convolution()) ||
-        step.accesses_size() != 4 || step.accesses(3).bytes() <= 64) {
+/// Products without their bias, or with one that they have not.
+Change matmulBias(plan::Plan &plan, Random &random) {
+  return first(plan, random, "the bias", [](plan::Step &step) {
+    if (!step.has_matmul()) {
       return false;
     }
-    step.mutable_accesses(3)->set_bytes(step.accesses(3).bytes() - 64);
+    plan::Matmul &matmul = *step.mutable_matmul();
+    matmul.set_bias(!matmul.bias());
+    return true;
+  });
+}
+
+Change scratch(plan::Plan &plan, Random &random) {
+  return first(plan, random, "scratch", [](plan::Step &step) {
+    if (!step.has_matmul() && !step.has_convolution()) {
+      return false;
+    }
+    plan::Access &last = *step.mutable_accesses()->rbegin();
+    if (last.mode() == plan::READ || step.accesses_size() == 3 ||
+        last.bytes() <= 64) {
+      return false;
+    }
+    last.set_bytes(last.bytes() - 64);
     return true;
   });
 }
@@ -256,6 +272,7 @@ std::vector<Mutation> libraryMutations() {
       {"products", "a dimension", matmulSize, {kInvalidStep}},
       {"products", "rows", matmulRows, {kInvalidStep}},
       {"products", "sum", matmulSum, {kInvalidStep}},
+      {"products", "bias", matmulBias, {kInvalidStep}},
       {"products", "type", products, {kInvalidStep}},
       {"library calls", "scratch", scratch, {"bytes of scratch here"}},
       {"convolutions", "window", window, {kInvalidStep}},

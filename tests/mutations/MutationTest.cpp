@@ -102,11 +102,12 @@ absl::Status bindLibraryCalls(const plan::Plan &plan) {
   void *const none = reinterpret_cast<void *>(4096);
   for (const plan::Program &program : plan.programs()) {
     for (const plan::Step &step : program.steps()) {
+      int operands = step.matmul().bias() ? 4 : 3;
       uint64_t scratch =
-          step.accesses_size() == 4 ? step.accesses(3).bytes() : 0;
+          step.accesses_size() > operands ? step.accesses(operands).bytes() : 0;
       if (step.has_matmul()) {
         ZG_RETURN_IF_ERROR(
-            bindMatmul(step.matmul(), none, none, none, none, scratch)
+            bindMatmul(step.matmul(), {none, none, none, none}, none, scratch)
                 .status());
       }
       if (step.has_convolution()) {

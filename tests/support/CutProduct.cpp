@@ -69,8 +69,8 @@ uint32_t alignmentOf(uint64_t bytes) {
       std::min(kAlignment, (bytes | kAlignment) & ~((bytes | kAlignment) - 1)));
 }
 
-/// A, B and C follow each other in the memory of the GPU.
-absl::Status compute(const plan::Matmul &matmul, const uint64_t (&begins)[3],
+/// A, B, C and the bias begin there in the memory of the GPU.
+absl::Status compute(const plan::Matmul &matmul, const uint64_t (&begins)[4],
                      const CudaContext &context, uint64_t memory) {
   const CudaApi &driver = context.api;
   ZG_ASSIGN_OR_RETURN(const CublasLtApi *api, cublasLtApi());
@@ -79,18 +79,22 @@ absl::Status compute(const plan::Matmul &matmul, const uint64_t (&begins)[3],
   uint64_t element = elementSize(matmul.element_type());
   for (const ProductPart &part : cutProduct(matmul, /*worth=*/1)) {
     uint64_t a = begins[0] + part.a * element, b = begins[1] + part.b * element;
-    uint64_t c = begins[2] + part.c * elementSize(resultType(matmul));
+    uint64_t sum = elementSize(resultType(matmul));
+    uint64_t c = begins[2] + part.c * sum, bias = begins[3] + part.bias * sum;
     ProductKind kind;
     kind.matmul = part.matmul;
     kind.adds = part.adds;
     kind.align_a = alignmentOf(a);
     kind.align_b = alignmentOf(b);
     kind.align_c = alignmentOf(c);
+    kind.align_bias = alignmentOf(bias);
     ZG_ASSIGN_OR_RETURN(auto product,
                         CublasLtProduct::create(*api, handle, kind));
     ZG_RETURN_IF_ERROR(product->choose());
-    ZG_RETURN_IF_ERROR(product->enqueue(memory + a, memory + b, memory + c,
-                                        /*workspace=*/0, /*stream=*/nullptr));
+    ZG_ASSIGN_OR_RETURN(auto description, product->describe(memory + bias));
+    ZG_RETURN_IF_ERROR(product->enqueue(description, memory + a, memory + b,
+                                        memory + c, /*workspace=*/0,
+                                        /*stream=*/nullptr));
   }
   ZG_CUDA(driver, cuStreamSynchronize, nullptr);
   ZG_CUBLASLT(*api, cublasLtDestroy, handle);
@@ -113,6 +117,7 @@ plan::Matmul zerograph::testing::oddProduct(plan::ElementType type,
   matmul.set_lda(192);
   matmul.set_ldb(192);
   matmul.set_ldc(192);
+  matmul.set_bias(true);
   return matmul;
 }
 
@@ -121,17 +126,21 @@ zerograph::testing::errorOfParts(const plan::Matmul &matmul) {
   StoredMatrices lie = matricesOf(matmul);
   plan::ElementType type = matmul.element_type();
   Matrix a(type, lie.a), b(type, lie.b), c(resultType(matmul), lie.c);
+  Matrix bias(resultType(matmul), {1, matmul.n(), matmul.n(), matmul.n()});
   std::mt19937 random(5);
   a.fill(random);
   b.fill(random);
+  bias.fill(random);
   auto after = [](uint64_t at, const Matrix &matrix) {
     return (at + matrix.bytes() + kAlignment - 1) / kAlignment * kAlignment;
   };
-  uint64_t at_b = after(0, a), at_c = after(at_b, b), end = after(at_c, c);
+  uint64_t at_b = after(0, a), at_c = after(at_b, b);
+  uint64_t at_bias = after(at_c, c), end = after(at_bias, bias);
   std::string memory(end, 0);
   a.write(memory.data());
   b.write(memory.data() + at_b);
   c.write(memory.data() + at_c);
+  bias.write(memory.data() + at_bias);
 
   ZG_ASSIGN_OR_RETURN(const CudaApi *api, cudaApi());
   ZG_ASSIGN_OR_RETURN(auto context, CudaContext::open(*api, 0));
@@ -140,14 +149,14 @@ zerograph::testing::errorOfParts(const plan::Matmul &matmul) {
   ZG_RETURN_IF_ERROR(buffer->write(0, memory.data(), memory.size()));
   ZG_ASSIGN_OR_RETURN(auto addresses, cudaAddresses({{buffer.get(), 0, end}}));
   ZG_RETURN_IF_ERROR(
-      compute(matmul, {0, at_b, at_c}, *context, addresses.front()));
+      compute(matmul, {0, at_b, at_c, at_bias}, *context, addresses.front()));
   ZG_RETURN_IF_ERROR(buffer->read(0, memory.data(), memory.size()));
   c.read(memory.data() + at_c);
 
   double worst = 0, largest = 0;
   for (uint64_t i = 0; i < lie.c.rows; ++i) {
     for (uint64_t j = 0; j < lie.c.leading; ++j) {
-      double sum = 0;
+      double sum = j < lie.c.columns ? bias.at(0, j, false) : 0;
       for (uint64_t p = 0; p < matmul.k() && j < lie.c.columns; ++p) {
         sum += double(a.at(i, p, matmul.transpose_a())) *
                double(b.at(p, j, matmul.transpose_b()));

@@ -161,6 +161,12 @@ void Frame::run(MatmulOp op) {
       c.values[i] += into.values[i];
     }
   }
+  if (op.getBias()) {
+    const Tensor bias = get(op.getBias());
+    for (size_t i = 0; i < c.values.size(); ++i) {
+      c.values[i] += bias.values[i % size_t(columns)];
+    }
+  }
   values[op] = c;
 }
 

@@ -132,7 +132,9 @@ void Product::storeRow(Value row, ArrayRef<Value> sums) {
     Value col = l.add(firstCol, tile.placeOf(l, tile.cols, across, group));
     storeGroup(body, l.add(start, col), col, product.n,
                sums.slice(group * kGroup, kGroup),
-               product.accumulate ? body.operandPointer(2) : Value());
+               product.accumulate ? Addend::elements
+               : product.bias     ? Addend::columns
+                                  : Addend::none);
   }
 }
 

@@ -101,14 +101,15 @@ SmallVector<Value> TileOperand::column(Value buffer, Value k, Value thread) {
 }
 
 void cuda::storeGroup(CudaBody &body, Value place, Value col, int64_t n,
-                      ArrayRef<Value> values, Value into) {
+                      ArrayRef<Value> values, Addend addend) {
   Lanes &l = body.lanes;
-  auto store = [&](Value at, ArrayRef<Value> neighbours) {
+  auto store = [&](Value at, Value column, ArrayRef<Value> neighbours) {
     Value value = joined(l, neighbours);
-    if (into) {
-      Value sum = loadTogether(l, into, at, neighbours.front().getType(),
-                               int64_t(neighbours.size()));
-      value = l.add(sum, value);
+    if (addend != Addend::none) {
+      Value added = loadTogether(
+          l, body.operandPointer(2), addend == Addend::columns ? column : at,
+          neighbours.front().getType(), int64_t(neighbours.size()));
+      value = l.add(added, value);
     }
     storeTogether(l, body.resultPointer(0), at, value);
   };
@@ -116,12 +117,14 @@ void cuda::storeGroup(CudaBody &body, Value place, Value col, int64_t n,
     return l.compare(arith::CmpIPredicate::slt, column, l.index(n));
   };
   if (n % kGroup == 0) {
-    body.when(before(col), [&] { store(place, values); });
+    body.when(before(col), [&] { store(place, col, values); });
     return;
   }
   for (auto [i, value] : llvm::enumerate(values)) {
     Value number = l.index(int64_t(i));
-    body.when(before(l.add(col, number)),
-              [&, value = value] { store(l.add(place, number), value); });
+    Value column = l.add(col, number);
+    body.when(before(column), [&, value = value] {
+      store(l.add(place, number), column, value);
+    });
   }
 }

@@ -70,10 +70,14 @@ private:
   Value shared, pointer, start, first;
 };
 
-/// Stores neighbouring elements, those that are before column `n`, each added
-/// to the one of `into` at its place, unless that is null.
+/// What a product adds to its elements: operand 2, with a number an element of
+/// the result, or a column.
+enum class Addend { none, elements, columns };
+
+/// Stores neighbouring elements, those that are before column `n`, each with
+/// the number that is added to it.
 void storeGroup(CudaBody &body, Value place, Value col, int64_t n,
-                ArrayRef<Value> values, Value into);
+                ArrayRef<Value> values, Addend addend);
 
 } // namespace mlir::zg::cuda
 

@@ -19,8 +19,8 @@ FailureOr<MatmulLoops> MatmulLoops::of(nn::MatmulOp matmul) {
   int64_t m = type.getDimSize(rank - 2), n = type.getDimSize(rank - 1);
   int64_t k = lhs.getDimSize(rank - (ta ? 2 : 1));
   return MatmulLoops{
-      type.getElementType(), type.getNumElements() / n, m, n, k, ta, tb,
-      bool(matmul.getInto())};
+      type.getElementType(),  type.getNumElements() / n, m, n, k, ta, tb,
+      bool(matmul.getInto()), bool(matmul.getBias())};
 }
 
 MatmulLoops::RowStart MatmulLoops::enterRow(Body &body, Value row) const {
@@ -66,10 +66,11 @@ void MatmulLoops::emitColumns(Body &body, const RowStart &row, Value col,
   for (int64_t u = 0; u < chunks; ++u) {
     Value place = l.add(l.add(row.result, col), l.index(u * l.width));
     Value sum = sums[u];
-    if (accumulate) {
-      sum = l.add(body.load(body.operandPointer(2), place, element,
-                            /*asVector=*/true, mask),
-                  sum);
+    if (accumulate || bias) {
+      Value column = l.add(col, l.index(u * l.width));
+      Value added = body.load(body.operandPointer(2), bias ? column : place,
+                              element, /*asVector=*/true, mask);
+      sum = l.add(added, sum);
     }
     body.store(body.resultPointer(0), place, sum, mask);
   }

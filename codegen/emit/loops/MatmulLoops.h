@@ -1,7 +1,7 @@
 //===- MatmulLoops.h - how elements of a product are computed -------------===//
 //
 // For what no library serves, or may not. Each element is a chain of fma in the
-// order of k, in the elements' own type, which is then added to `into`.
+// order of k, in the elements' own type, to which `into` or the bias is added.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,8 @@ struct MatmulLoops {
   Type element;
   int64_t rows, m, n, k;
   bool transposeA, transposeB;
-  bool accumulate; ///< to what operand 2 has
+  /// Operand 2 is added: a number an element of the result, or a column.
+  bool accumulate, bias;
 
   /// Elements of lhs and rhs that the products of row `row` begin with, and of
   /// the result.

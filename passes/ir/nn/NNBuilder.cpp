@@ -162,5 +162,5 @@ Value NNBuilder::convolution(ConvolutionOp like, ConvolutionKind kind,
 Value NNBuilder::matmul(Value a, Value b, bool transposeA, bool transposeB,
                         Type resultType) {
   return builder.create<MatmulOp>(location, resultType, a, b, /*into=*/Value(),
-                                  transposeA, transposeB);
+                                  /*bias=*/Value(), transposeA, transposeB);
 }

@@ -58,7 +58,15 @@ OpFoldResult BinaryOp::fold(FoldAdaptor adaptor) {
 }
 
 OpFoldResult ConvertOp::fold(FoldAdaptor) {
-  return getType() == getOperand().getType() ? getOperand() : Value();
+  if (getType() == getOperand().getType()) {
+    return getOperand();
+  }
+  // What f32 is made of, again: f32 holds all numbers of 16 bits.
+  auto widening = getOperand().getDefiningOp<ConvertOp>();
+  bool exact = widening && widening.getOperand().getType() == getType() &&
+               isHalf(getElementTypeOrSelf(getType())) &&
+               getElementTypeOrSelf(getOperand()).isF32();
+  return exact ? widening.getOperand() : Value();
 }
 
 OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {

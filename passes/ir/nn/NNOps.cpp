@@ -377,6 +377,12 @@ LogicalResult MatmulOp::verify() {
   if (getInto() && getInto().getType() != c) {
     return emitOpError("adds ") << c << " to " << getInto().getType();
   }
+  auto bias = RankedTensorType::get({n}, c.getElementType());
+  if (getBias() && (getInto() || getBias().getType() != bias)) {
+    return emitOpError("needs a bias of type ")
+           << bias << ", and no `into` beside it, found "
+           << getBias().getType();
+  }
   return success();
 }
 

@@ -69,7 +69,7 @@ def NN_CumsumOp : NN_PureOp<"cumsum", [
 }
 
 def NN_MatmulOp : NN_PureOp<"matmul", [
-    NN_LibraryCall, NN_Computes, NN_Product]> {
+    AttrSizedOperandSegments, NN_LibraryCall, NN_Computes, NN_Product]> {
   let summary = "Products of matrices.";
   let description = [{
     ```mlir
@@ -86,25 +86,28 @@ def NN_MatmulOp : NN_PureOp<"matmul", [
 
     With `into %c` the products are added to `%c`, which gives its buffer to the
     result where nothing reads it later: so a sum of several products needs one
-    buffer.
+    buffer. With `bias %v` a number a column is added to every row before the
+    sum is rounded.
 
     **Lifespan**: import to lowering into sched, where it becomes a
     `sched.matmul`; where no library takes its type, it moves into a
-    `sched.kernel`. `into` comes from `nn-tile-rows`.
+    `sched.kernel`. `into` comes from `nn-tile-rows`, `bias` from `nn-fuse-bias`.
 
     **Constraints:**
     - Operands have one float type; so has the result, or, of f16 and bf16, f32.
     - All three have the same rank, at least 2.
     - Batch dimensions are equal; M, K and N agree.
-    - `into` has the type of the result.
+    - `into` has the type of the result; `bias` is a vector of N of its elements.
+      There is at most one of them.
   }];
   let arguments = (ins NN_FloatTensor:$lhs, NN_FloatTensor:$rhs,
-                       Optional<NN_FloatTensor>:$into, UnitAttr:$transpose_a,
+                       Optional<NN_FloatTensor>:$into,
+                       Optional<NN_FloatTensor>:$bias, UnitAttr:$transpose_a,
                        UnitAttr:$transpose_b);
   let results = (outs NN_FloatTensor:$result);
   let assemblyFormat = [{
     $lhs `,` $rhs (`transpose_a` $transpose_a^)? (`transpose_b` $transpose_b^)?
-    (`into` $into^ `:` type($into))?
+    (`into` $into^ `:` type($into))? (`bias` $bias^ `:` type($bias))?
     attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)
   }];
   let hasVerifier = 1;

@@ -209,7 +209,7 @@ def Sched_LaunchOp : Sched_StepOp<"launch", (ins FlatSymbolRefAttr:$kernel), [
 def Sched_MatmulOp : Sched_StepOp<"matmul", (ins
     TypeAttr:$element_type, OptionalAttr<TypeAttr>:$result_type, I64Attr:$batch,
     I64Attr:$m, I64Attr:$n, I64Attr:$k, UnitAttr:$transpose_a, UnitAttr:$transpose_b,
-    UnitAttr:$accumulate,
+    UnitAttr:$accumulate, UnitAttr:$bias,
     OptionalAttr<I64Attr>:$lda, OptionalAttr<I64Attr>:$ldb, OptionalAttr<I64Attr>:$ldc)> {
   let summary = "Products of matrices by the device's library.";
   let description = [{
@@ -223,8 +223,8 @@ def Sched_MatmulOp : Sched_StepOp<"matmul", (ins
           batch 1 m 4 n 8 k 8 : f32 transpose_b
     }
     ```
-    Accesses: A, B, C and, where the library needs it, scratch. Matrices are
-    row-major; `transpose_a` says that A is stored as [K, M]. They are dense,
+    Accesses: A, B, C, with `bias` a vector of N that is added to every row of C
+    and, where the library needs it, scratch. Matrices are row-major; `transpose_a` says that A is stored as [K, M]. They are dense,
     unless `lda`, `ldb` or `ldc` says how many elements apart the rows of A, B
     or C begin, as they are stored. C has
     the type of A and B unless another one follows, `: bf16 -> f32`. With
@@ -235,12 +235,12 @@ def Sched_MatmulOp : Sched_StepOp<"matmul", (ins
 
     **Constraints:**
     - Sizes are positive; rows begin no closer together than they are long.
-    - The accesses are A, B, C, with the bytes the sizes ask for, and at most
-      one more, which is written: scratch. C is written, or `read_write` with
-      `accumulate`.
+    - The accesses are A, B, C and the bias, with the bytes the sizes ask for,
+      and at most one more, which is written: scratch. C is written, or
+      `read_write` with `accumulate`, which has no bias.
   }];
   let assemblyFormat = stepFormat # [{
-    (`accumulate` $accumulate^)? `batch` $batch `m` $m `n` $n `k` $k `:` $element_type
+    (`accumulate` $accumulate^)? (`bias` $bias^)? `batch` $batch `m` $m `n` $n `k` $k `:` $element_type
     (`->` $result_type^)? (`transpose_a` $transpose_a^)? (`transpose_b` $transpose_b^)?
     (`lda` $lda^)? (`ldb` $ldb^)? (`ldc` $ldc^)? attr-dict
   }];

@@ -258,11 +258,18 @@ LogicalResult sched::MatmulOp::verify() {
   auto [bRows, bColumns] = getTransposeB() ? std::pair(n, k) : std::pair(k, n);
   SmallVector<Mode> modes = {Mode::read, Mode::read,
                              getAccumulate() ? Mode::read_write : Mode::write};
+  if (getBias()) {
+    if (getAccumulate()) {
+      return emitOpError("adds to what C has, and so takes no bias");
+    }
+    modes.push_back(Mode::read);
+  }
   return success(
       succeeded(verifyScratchModes(step, modes)) &&
       succeeded(verifyMatrix(0, "A", aRows, aColumns, getLda(), element)) &&
       succeeded(verifyMatrix(1, "B", bRows, bColumns, getLdb(), element)) &&
-      succeeded(verifyMatrix(2, "C", m, n, getLdc(), sum)));
+      succeeded(verifyMatrix(2, "C", m, n, getLdc(), sum)) &&
+      (!getBias() || succeeded(verifyBytes(step, 3, n * sum, "the bias"))));
 }
 
 /// Ranks that take part in a collective; fails, with a diagnostic, where the

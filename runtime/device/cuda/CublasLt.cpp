@@ -23,6 +23,7 @@ constexpr uint64_t kMostAlignment = 256;
 /// A call, and where its matrices begin.
 struct Call {
   const CublasLtProduct *product;
+  CublasLtProduct::Description description;
   CUdeviceptr a, b, c;
 };
 
@@ -33,9 +34,9 @@ public:
 
   absl::Status issue(const Issue &issue) override {
     for (const Call &call : calls) {
-      ZG_RETURN_IF_ERROR(
-          call.product->enqueue(call.a, call.b, call.c, workspace,
-                                static_cast<CUstream>(issue.stream)));
+      ZG_RETURN_IF_ERROR(call.product->enqueue(
+          call.description, call.a, call.b, call.c, workspace,
+          static_cast<CUstream>(issue.stream)));
     }
     return absl::OkStatus();
   }
@@ -81,20 +82,26 @@ ProductKind CublasLt::kindOf(const plan::Step &step,
   kind.align_a = align(0, part.a * element);
   kind.align_b = align(1, part.b * element);
   kind.align_c = align(2, part.c * elementSize(resultType(kind.matmul)));
-  kind.workspace =
-      step.accesses_size() > 3 ? usableWorkspace(step.accesses(3).bytes()) : 0;
+  if (kind.matmul.bias()) {
+    kind.align_bias =
+        align(3, part.bias * elementSize(resultType(kind.matmul)));
+  }
+  int scratch = step.matmul().bias() ? 4 : 3;
+  kind.workspace = step.accesses_size() > scratch
+                       ? usableWorkspace(step.accesses(scratch).bytes())
+                       : 0;
   return kind;
 }
 
 absl::StatusOr<std::unique_ptr<Operation>>
 CublasLt::bind(const StepBinding &step) const {
   const plan::Step &what = *step.step;
-  if (what.accesses_size() < 3 ||
+  size_t scratch = what.matmul().bias() ? 4 : 3;
+  if (step.ranges.size() < scratch ||
       step.ranges.size() != size_t(what.accesses_size())) {
-    return absl::InvalidArgumentError(absl::StrCat("a product has ",
-                                                   step.ranges.size(),
-                                                   " accesses, expected "
-                                                   "3 or 4"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("a product has ", step.ranges.size(),
+                     " accesses, expected ", scratch, " or ", scratch + 1));
   }
   ZG_ASSIGN_OR_RETURN(std::vector<CUdeviceptr> addresses,
                       cudaAddresses(step.ranges));
@@ -108,23 +115,29 @@ CublasLt::bind(const StepBinding &step) const {
                        ") is none of the plan's that was loaded"));
     }
     uint64_t element = elementSize(kind.matmul.element_type());
-    Call call = {found->second.product.get(), addresses[0] + part.a * element,
-                 addresses[1] + part.b * element,
-                 addresses[2] + part.c * elementSize(resultType(kind.matmul))};
+    uint64_t sum = elementSize(resultType(kind.matmul));
+    const CublasLtProduct &product = *found->second.product;
+    CUdeviceptr bias = kind.matmul.bias() ? addresses[3] + part.bias * sum : 0;
+    ZG_ASSIGN_OR_RETURN(auto description, product.describe(bias));
+    Call call = {&product, std::move(description),
+                 addresses[0] + part.a * element,
+                 addresses[1] + part.b * element, addresses[2] + part.c * sum};
     for (auto [address, alignment] : {std::pair(call.a, kind.align_a),
                                       {call.b, kind.align_b},
-                                      {call.c, kind.align_c}}) {
+                                      {call.c, kind.align_c},
+                                      {bias, std::max(1u, kind.align_bias)}}) {
       if (address % alignment != 0) {
         return absl::InternalError(
             absl::StrCat("a matrix begins at address ", address,
                          ", the plan promises a multiple of ", alignment));
       }
     }
-    calls.push_back(call);
+    calls.push_back(std::move(call));
   }
   CUdeviceptr workspace =
-      addresses.size() > 3
-          ? workspaceBegin(addresses[3], what.accesses(3).bytes())
+      addresses.size() > scratch
+          ? workspaceBegin(addresses[scratch],
+                           what.accesses(int(scratch)).bytes())
           : 0;
   return std::make_unique<MatmulOperation>(std::move(calls), workspace);
 }
@@ -134,7 +147,7 @@ namespace {
 /// The places of operands and workspace of a product that follow each other, A
 /// first.
 struct Places {
-  uint64_t b, c, workspace, end;
+  uint64_t b, c, bias, workspace, end;
 };
 
 Places placesOf(const ProductKind &kind) {
@@ -148,7 +161,10 @@ Places placesOf(const ProductKind &kind) {
   Places at;
   at.b = after(0, matrices.a, matmul.element_type());
   at.c = after(at.b, matrices.b, matmul.element_type());
-  at.workspace = after(at.c, matrices.c, resultType(matmul));
+  at.bias = after(at.c, matrices.c, resultType(matmul));
+  uint64_t row =
+      matmul.bias() ? matmul.n() * elementSize(resultType(matmul)) : 0;
+  at.workspace = alignWorkspace(at.bias + row);
   at.end = alignWorkspace(at.workspace + kind.workspace);
   return at;
 }
@@ -264,10 +280,14 @@ absl::Status CublasLt::loadKernels() const {
     for (const auto &[text, entry] : products) {
       Places at = placesOf(entry.kind);
       CUdeviceptr workspace = entry.kind.workspace ? begin + at.workspace : 0;
+      auto launch = [&, &product = *entry.product]() -> absl::Status {
+        ZG_ASSIGN_OR_RETURN(auto description,
+                            product.describe(begin + at.bias));
+        return product.enqueue(description, begin, begin + at.b, begin + at.c,
+                               workspace, stream);
+      };
       status.Update(
-          annotate(entry.product->enqueue(begin, begin + at.b, begin + at.c,
-                                          workspace, stream),
-                   absl::StrCat(entry.asked_by, " (", text, ")")));
+          annotate(launch(), absl::StrCat(entry.asked_by, " (", text, ")")));
     }
     return status;
   });

@@ -4,6 +4,8 @@
 
 #include "runtime/plan/Describe.h"
 
+#include <algorithm>
+
 using namespace zerograph;
 
 namespace {
@@ -64,6 +66,9 @@ std::string ProductKind::text() const {
   if (adds) {
     absl::StrAppend(&text, ", added to C");
   }
+  if (matmul.bias()) {
+    absl::StrAppend(&text, ", plus a bias aligned ", align_bias);
+  }
   if (type == plan::F32) {
     absl::StrAppend(&text, allow_tf32 ? ", TF32 allowed" : ", without TF32");
   }
@@ -77,7 +82,8 @@ CublasLtProduct::create(const CublasLtApi &api, cublasLtHandle_t handle,
                         const ProductKind &kind) {
   std::unique_ptr<CublasLtProduct> product(
       new CublasLtProduct(api, handle, kind));
-  ZG_RETURN_IF_ERROR(product->describe());
+  ZG_ASSIGN_OR_RETURN(product->operation, product->describe(/*bias=*/0));
+  ZG_RETURN_IF_ERROR(product->makeLayouts());
   return product;
 }
 
@@ -99,19 +105,34 @@ absl::Status CublasLtProduct::makeLayout(Layout &layout, plan::ElementType type,
   return absl::OkStatus();
 }
 
-absl::Status CublasLtProduct::describe() {
+auto CublasLtProduct::describe(CUdeviceptr bias) const
+    -> absl::StatusOr<Description> {
   const plan::Matmul &matmul = kind.matmul;
-  plan::ElementType type = matmul.element_type();
-  ZG_ASSIGN_OR_RETURN(Types types, typesOf(type, kind.allow_tf32));
+  ZG_ASSIGN_OR_RETURN(Types types,
+                      typesOf(matmul.element_type(), kind.allow_tf32));
   cublasLtMatmulDesc_t made = nullptr;
   ZG_CUBLASLT(api, cublasLtMatmulDescCreate, &made, types.compute, types.scale);
-  operation.reset(made);
+  Description description(made, api.cublasLtMatmulDescDestroy);
   int32_t left_op = matmul.transpose_b() ? CUBLAS_OP_T : CUBLAS_OP_N;
   int32_t right_op = matmul.transpose_a() ? CUBLAS_OP_T : CUBLAS_OP_N;
   ZG_CUBLASLT(api, cublasLtMatmulDescSetAttribute, made,
               CUBLASLT_MATMUL_DESC_TRANSA, &left_op, sizeof(left_op));
   ZG_CUBLASLT(api, cublasLtMatmulDescSetAttribute, made,
               CUBLASLT_MATMUL_DESC_TRANSB, &right_op, sizeof(right_op));
+  if (matmul.bias()) {
+    // Of the rows of C', which are our columns, and of its type.
+    uint32_t epilogue = CUBLASLT_EPILOGUE_BIAS;
+    ZG_CUBLASLT(api, cublasLtMatmulDescSetAttribute, made,
+                CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof(epilogue));
+    ZG_CUBLASLT(api, cublasLtMatmulDescSetAttribute, made,
+                CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof(bias));
+  }
+  return description;
+}
+
+absl::Status CublasLtProduct::makeLayouts() {
+  const plan::Matmul &matmul = kind.matmul;
+  plan::ElementType type = matmul.element_type();
   StoredMatrices matrices = matricesOf(matmul);
   ZG_RETURN_IF_ERROR(makeLayout(left, type, matrices.b));
   ZG_RETURN_IF_ERROR(makeLayout(right, type, matrices.a));
@@ -132,11 +153,15 @@ auto CublasLtProduct::makePreference() const
   ZG_RETURN_IF_ERROR(
       set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kind.workspace));
   ZG_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, kSchemes));
+  // What the result's epilogue reads counts with it.
+  uint32_t align_d = kind.matmul.bias()
+                         ? std::min(kind.align_c, kind.align_bias)
+                         : kind.align_c;
   const std::pair<int, uint32_t> kAlignments[] = {
       {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, kind.align_b},
       {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, kind.align_a},
       {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, kind.align_c},
-      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, kind.align_c}};
+      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, align_d}};
   for (auto [attribute, bytes] : kAlignments) {
     ZG_RETURN_IF_ERROR(set(attribute, bytes));
   }
@@ -198,7 +223,8 @@ absl::Status CublasLtProduct::take(const cublasLtMatmulAlgo_t &algorithm) {
   return absl::OkStatus();
 }
 
-absl::Status CublasLtProduct::enqueue(CUdeviceptr a, CUdeviceptr b,
+absl::Status CublasLtProduct::enqueue(const Description &description,
+                                      CUdeviceptr a, CUdeviceptr b,
                                       CUdeviceptr c, CUdeviceptr workspace,
                                       CUstream stream) const {
   const float one = 1, zero = 0;
@@ -210,7 +236,7 @@ absl::Status CublasLtProduct::enqueue(CUdeviceptr a, CUdeviceptr b,
   auto at = [](CUdeviceptr address) {
     return reinterpret_cast<void *>(address);
   };
-  ZG_CUBLASLT(api, cublasLtMatmul, handle, operation.get(), alpha, at(b),
+  ZG_CUBLASLT(api, cublasLtMatmul, handle, description.get(), alpha, at(b),
               left.get(), at(a), right.get(), beta, at(c), result.get(), at(c),
               result.get(), &chosen, at(workspace), kind.workspace, stream);
   return absl::OkStatus();

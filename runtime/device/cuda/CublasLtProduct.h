@@ -18,8 +18,8 @@ struct ProductKind {
   plan::Matmul matmul;
   bool adds = false;       ///< to what C has
   bool allow_tf32 = false; ///< for products of f32
-  /// Bytes of which A, B and C begin at multiples.
-  uint32_t align_a = 0, align_b = 0, align_c = 0;
+  /// Bytes of which A, B, C and a bias begin at multiples.
+  uint32_t align_a = 0, align_b = 0, align_c = 0, align_bias = 0;
   uint64_t workspace = 0; ///< bytes that the library may use
 
   /// "f32 1 x 64 x 128 x 256, B transposed, without TF32, aligned 64 64 64,
@@ -46,16 +46,23 @@ public:
   /// Returns the algorithm of `choose` or `take`.
   const cublasLtMatmulAlgo_t &algorithm() const { return chosen; }
 
-  /// C = op(A) op(B), or C += of a kind that adds, row-major, on a stream.
-  /// `workspace` has the kind's bytes and alignment; null where these are 0.
-  /// Thread-safe.
-  absl::Status enqueue(CUdeviceptr a, CUdeviceptr b, CUdeviceptr c,
-                       CUdeviceptr workspace, CUstream stream) const;
-
-private:
   /// A descriptor of the library and the function that destroys it.
   template <typename T>
   using Owned = std::unique_ptr<T, cublasStatus_t (*)(T *)>;
+  using Description = Owned<cublasLtMatmulDescOpaque>;
+
+  /// Describes the product with this bias, 0 of a kind without one: the library
+  /// reads its address from there.
+  absl::StatusOr<Description> describe(CUdeviceptr bias) const;
+
+  /// C = op(A) op(B), or C += of a kind that adds, row-major, on a stream, with
+  /// the bias of `description`. `workspace` has the kind's bytes and alignment;
+  /// null where these are 0. Thread-safe.
+  absl::Status enqueue(const Description &description, CUdeviceptr a,
+                       CUdeviceptr b, CUdeviceptr c, CUdeviceptr workspace,
+                       CUstream stream) const;
+
+private:
   using Layout = Owned<cublasLtMatrixLayoutOpaque>;
 
   CublasLtProduct(const CublasLtApi &api, cublasLtHandle_t handle,
@@ -66,7 +73,7 @@ private:
         right(nullptr, api.cublasLtMatrixLayoutDestroy),
         result(nullptr, api.cublasLtMatrixLayoutDestroy) {}
 
-  absl::Status describe();
+  absl::Status makeLayouts();
   absl::Status makeLayout(Layout &layout, plan::ElementType type,
                           const StoredMatrix &matrix);
   absl::StatusOr<Owned<cublasLtMatmulPreferenceOpaque>> makePreference() const;
@@ -77,7 +84,7 @@ private:
   const CublasLtApi &api;
   cublasLtHandle_t handle;
   ProductKind kind;
-  Owned<cublasLtMatmulDescOpaque> operation;
+  Description operation; // without an address of a bias
   // The library is column-major: a row-major matrix is its transpose to it, and
   // C' = op(B)' op(A)'. So B is its left operand, and A its right one.
   Layout left, right, result;

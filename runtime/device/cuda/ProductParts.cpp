@@ -14,11 +14,11 @@ namespace {
 constexpr uint64_t kSizePerRest = 16;
 
 /// A dimension of a product: how to read and set its size, and how many
-/// elements one of its places is in A, B and C.
+/// elements one of its places is in A, B, C and the bias.
 struct Dimension {
   uint64_t (plan::Matmul::*size)() const;
   void (plan::Matmul::*set)(uint64_t);
-  uint64_t in_a, in_b, in_c;
+  uint64_t in_a, in_b, in_c, in_bias;
 
   /// A matrix in which its places follow each other has them in rows.
   bool isInRows() const { return in_a == 1 || in_b == 1 || in_c == 1; }
@@ -53,7 +53,9 @@ void cut(ProductPart part, const Dimension &dimension,
   rest.a += (size - left) * dimension.in_a;
   rest.b += (size - left) * dimension.in_b;
   rest.c += (size - left) * dimension.in_c;
+  rest.bias += (size - left) * dimension.in_bias;
   part.adds |= terms;
+  rest.matmul.set_bias(part.matmul.bias() && !terms);
   parts.push_back(terms ? rest : part);
   parts.push_back(terms ? part : rest);
 }
@@ -79,10 +81,11 @@ std::vector<ProductPart> zerograph::cutProduct(const plan::Matmul &matmul,
   bool ta = matmul.transpose_a(), tb = matmul.transpose_b();
   const Dimension kDimensions[] = {
       {&plan::Matmul::m, &plan::Matmul::set_m, ta ? 1 : stored.a.leading, 0,
-       stored.c.leading},
-      {&plan::Matmul::n, &plan::Matmul::set_n, 0, tb ? stored.b.leading : 1, 1},
+       stored.c.leading, 0},
+      {&plan::Matmul::n, &plan::Matmul::set_n, 0, tb ? stored.b.leading : 1, 1,
+       1},
       {&plan::Matmul::k, &plan::Matmul::set_k, ta ? stored.a.leading : 1,
-       tb ? 1 : stored.b.leading, 0}};
+       tb ? 1 : stored.b.leading, 0, 0}};
   std::vector<ProductPart> parts = {whole};
   for (const Dimension &dimension : kDimensions) {
     std::vector<ProductPart> finer;

@@ -25,8 +25,9 @@ inline constexpr double kWorthCutting = 5e9;
 struct ProductPart {
   plan::Matmul matmul; ///< with the leading dimensions of the whole
   bool adds = false;   ///< to what C has
-  /// The element of A, B and C of the whole with which those of the part begin.
-  uint64_t a = 0, b = 0, c = 0;
+  /// The element of A, B, C and the bias of the whole with which those of the
+  /// part begin.
+  uint64_t a = 0, b = 0, c = 0, bias = 0;
 };
 
 /// Returns the parts of a product in the order in which they are computed: by
@@ -35,8 +36,9 @@ struct ProductPart {
 /// over of many. Terms that are left over come first, so that all others are
 /// added to them in the type of the computation: with a C of bf16, only the sum
 /// of those few, at most seven of hundreds, is rounded by itself. With a C of
-/// f16, in which that sum could overflow, terms stay together. `worth`: the
-/// multiplications from which on a product is cut.
+/// f16, in which that sum could overflow, terms stay together. The bias is
+/// added with the last terms. `worth`: the multiplications from which on a
+/// product is cut.
 std::vector<ProductPart> cutProduct(const plan::Matmul &matmul,
                                     double worth = kWorthCutting);
 

@@ -151,18 +151,20 @@ makeLaunch(WorkerPool &pool, const Module *module, const StepBinding &step) {
       pool, host->kernel(step.step->launch().kernel()), addresses, bytes);
 }
 
-/// `bind(a, b, c, scratch, scratch_bytes)` gives the call.
+/// `bind(addresses, scratch, scratch_bytes)` gives the call. `operands` counts
+/// the accesses before the scratch, which may be left out.
 template <typename Bind>
 absl::StatusOr<std::unique_ptr<Operation>>
-makeLibraryCall(WorkerPool &pool, const StepBinding &step, const Bind &bind) {
+makeLibraryCall(WorkerPool &pool, const StepBinding &step, size_t operands,
+                const Bind &bind) {
   ZG_RETURN_IF_ERROR(
-      expectAccesses(step, 3, "two operands, a result and scratch"));
+      expectAccesses(step, operands, "its operands, a result and scratch"));
   ZG_ASSIGN_OR_RETURN(std::vector<std::byte *> addresses,
                       hostAddresses(step.ranges));
-  bool scratch = addresses.size() > 3; // none where no part needs any
-  ZG_ASSIGN_OR_RETURN(auto call, bind(addresses[0], addresses[1], addresses[2],
-                                      scratch ? addresses[3] : nullptr,
-                                      scratch ? step.ranges[3].bytes : 0));
+  bool scratch = addresses.size() > operands; // none where no part needs any
+  ZG_ASSIGN_OR_RETURN(auto call,
+                      bind(addresses, scratch ? addresses[operands] : nullptr,
+                           scratch ? step.ranges[operands].bytes : 0));
   return std::make_unique<LibraryOperation>(pool, std::move(call));
 }
 
@@ -251,13 +253,19 @@ zerograph::makeOperation(WorkerPool &pool, const Module *module,
   case plan::Step::kLaunch:
     return makeLaunch(pool, module, step);
   case plan::Step::kMatmul:
-    return makeLibraryCall(pool, step, [&](auto... operands) {
-      return bindMatmul(what.matmul(), operands...);
-    });
+    return makeLibraryCall(
+        pool, step, what.matmul().bias() ? 4 : 3,
+        [&](const auto &at, std::byte *scratch, uint64_t bytes) {
+          void *bias = what.matmul().bias() ? at[3] : nullptr;
+          return bindMatmul(what.matmul(), {at[0], at[1], at[2], bias}, scratch,
+                            bytes);
+        });
   case plan::Step::kConvolution:
-    return makeLibraryCall(pool, step, [&](auto... operands) {
-      return bindConvolution(what.convolution(), operands...);
-    });
+    return makeLibraryCall(
+        pool, step, 3, [&](const auto &at, std::byte *scratch, uint64_t bytes) {
+          return bindConvolution(what.convolution(), at[0], at[1], at[2],
+                                 scratch, bytes);
+        });
   case plan::Step::kCopy:
     return makeCopy(pool, step);
   case plan::Step::kFill:

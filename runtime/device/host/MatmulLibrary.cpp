@@ -25,12 +25,12 @@ struct PartShape {
   uint64_t a_stride = 0, b_stride = 0, c_stride = 0;
   uint64_t lda = 0, ldb = 0, ldc = 0;
   bool pack = false; // B, before the product
-  bool accumulate = false;
+  bool accumulate = false, bias = false;
 
   auto key() const {
     return std::make_tuple(int(type), int(sum), batch, m, n, k, transpose_a,
                            transpose_b, a_stride, b_stride, c_stride, lda, ldb,
-                           ldc, pack, accumulate);
+                           ldc, pack, accumulate, bias);
   }
   bool operator<(const PartShape &other) const { return key() < other.key(); }
 };
@@ -51,7 +51,7 @@ bool packsB(const PartShape &shape, Packing packing) {
 
 /// The primitives of a part, shared by all products of its shape.
 struct PartPrimitive {
-  dnnl::memory::desc a, b, c;
+  dnnl::memory::desc a, b, c, bias;
   dnnl::matmul matmul;
   dnnl::memory::desc scratch; // of matmul
   // The next ones are for a B that is packed first.
@@ -72,12 +72,15 @@ struct PartPrimitive {
   }
 };
 
+dnnl::memory::data_type dataType(plan::ElementType element) {
+  return element == plan::F32 ? dnnl::memory::data_type::f32
+                              : dnnl::memory::data_type::bf16;
+}
+
 /// A matrix operand: `rows` x `columns` after transposition.
 dnnl::memory::desc operand(const PartShape &shape, plan::ElementType element,
                            uint64_t rows, uint64_t columns, bool transposed,
                            uint64_t stride, uint64_t leading) {
-  auto type = element == plan::F32 ? dnnl::memory::data_type::f32
-                                   : dnnl::memory::data_type::bf16;
   Dims dims = {int64_t(rows), int64_t(columns)};
   Dims strides =
       transposed ? Dims{1, int64_t(leading)} : Dims{int64_t(leading), 1};
@@ -85,7 +88,18 @@ dnnl::memory::desc operand(const PartShape &shape, plan::ElementType element,
     dims.insert(dims.begin(), int64_t(shape.batch));
     strides.insert(strides.begin(), int64_t(stride));
   }
-  return dnnl::memory::desc(dims, type, strides);
+  return dnnl::memory::desc(dims, dataType(element), strides);
+}
+
+/// The vector that is added to each row of C.
+dnnl::memory::desc biasOf(const PartShape &shape) {
+  Dims dims = {1, int64_t(shape.n)};
+  if (shape.batch > 1) {
+    dims.insert(dims.begin(), 1);
+  }
+  auto tag = shape.batch > 1 ? dnnl::memory::format_tag::abc
+                             : dnnl::memory::format_tag::ab;
+  return dnnl::memory::desc(dims, dataType(shape.sum), tag);
 }
 
 std::shared_ptr<const PartPrimitive> makePrimitive(const PartShape &shape) {
@@ -108,8 +122,12 @@ std::shared_ptr<const PartPrimitive> makePrimitive(const PartShape &shape) {
     b = dnnl::memory::desc(part->b.dims(), dnnl::memory::data_type::f32,
                            dnnl::memory::format_tag::any);
   }
-  dnnl::matmul::primitive_desc description({part->a, b, part->c}, attributes,
-                                           engine());
+  dnnl::matmul::desc operation(part->a, b, part->c);
+  if (shape.bias) {
+    part->bias = biasOf(shape);
+    operation = dnnl::matmul::desc(part->a, b, part->bias, part->c);
+  }
+  dnnl::matmul::primitive_desc description(operation, attributes, engine());
   part->matmul = dnnl::matmul(description);
   part->scratch = description.scratchpad_desc();
   if (description.weights_desc() != part->b) {
@@ -154,6 +172,7 @@ PartShape shapeOf(const plan::Matmul &matmul, const MatmulPart &part,
   shape.transpose_a = matmul.transpose_a();
   shape.transpose_b = matmul.transpose_b();
   shape.accumulate = matmul.accumulate();
+  shape.bias = matmul.bias();
   StoredMatrices matrices = matricesOf(matmul);
   if (shape.batch > 1) { // else they say nothing
     shape.a_stride = matrices.a.stride;
@@ -224,7 +243,7 @@ public:
 };
 
 void bindPart(BoundPart &bound, const plan::Matmul &matmul,
-              const MatmulPart &part, std::byte *a, std::byte *b, std::byte *c,
+              const MatmulPart &part, const MatmulAddresses &at,
               std::byte *scratch) {
   uint64_t bytes = matmul.element_type() == plan::F32 ? 4 : 2;
   uint64_t sum_bytes = resultType(matmul) == plan::F32 ? 4 : 2;
@@ -232,6 +251,9 @@ void bindPart(BoundPart &bound, const plan::Matmul &matmul,
     return part.batch_begin * matrix.stride + row * matrix.leading + column;
   };
   StoredMatrices matrices = matricesOf(matmul);
+  auto *a = static_cast<std::byte *>(at.a);
+  auto *b = static_cast<std::byte *>(at.b);
+  auto *c = static_cast<std::byte *>(at.c);
   a += bytes * (matmul.transpose_a() ? place(matrices.a, 0, part.m_begin)
                                      : place(matrices.a, part.m_begin, 0));
   b += bytes * (matmul.transpose_b() ? place(matrices.b, part.n_begin, 0)
@@ -251,6 +273,11 @@ void bindPart(BoundPart &bound, const plan::Matmul &matmul,
                    primitive.packed ? primitive.packed_b : primitive.b,
                    primitive.packed ? scratch : b);
   bound.matmul.add(DNNL_ARG_DST, primitive.c, c);
+  if (matmul.bias()) {
+    bound.matmul.add(DNNL_ARG_BIAS, primitive.bias,
+                     static_cast<std::byte *>(at.bias) +
+                         sum_bytes * part.n_begin);
+  }
   if (primitive.scratch.get_size() > 0) {
     bound.matmul.add(DNNL_ARG_SCRATCHPAD, primitive.scratch, calls);
   }
@@ -265,7 +292,7 @@ absl::StatusOr<uint64_t> zerograph::scratchBytes(const plan::Matmul &matmul,
 }
 
 absl::StatusOr<std::unique_ptr<LibraryCall>>
-zerograph::bindMatmul(const plan::Matmul &matmul, void *a, void *b, void *c,
+zerograph::bindMatmul(const plan::Matmul &matmul, const MatmulAddresses &at,
                       void *scratch, uint64_t scratch_bytes, Packing packing) {
   ZG_ASSIGN_OR_RETURN(CutProduct product, cut(matmul, packing));
   ZG_RETURN_IF_ERROR(
@@ -277,9 +304,7 @@ zerograph::bindMatmul(const plan::Matmul &matmul, void *a, void *b, void *c,
     BoundPart &bound = call->bound[i];
     bound.primitive = product.primitives[i];
     try {
-      bindPart(bound, matmul, product.parts[i], static_cast<std::byte *>(a),
-               static_cast<std::byte *>(b), static_cast<std::byte *>(c),
-               part_scratch);
+      bindPart(bound, matmul, product.parts[i], at, part_scratch);
     } catch (const dnnl::error &error) {
       return absl::InternalError(
           absl::StrCat("oneDNN refuses an operand: ", error.what()));

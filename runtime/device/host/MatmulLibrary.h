@@ -47,10 +47,15 @@ enum class Packing { automatic, always, never };
 absl::StatusOr<uint64_t> scratchBytes(const plan::Matmul &matmul,
                                       Packing packing = Packing::automatic);
 
+/// Where the matrices of a product begin, and its bias, null without one.
+struct MatmulAddresses {
+  void *a, *b, *c, *bias = nullptr;
+};
+
 /// Makes (or finds) the primitives and binds them. Other `scratch_bytes` than
 /// scratchBytes are refused.
 absl::StatusOr<std::unique_ptr<LibraryCall>>
-bindMatmul(const plan::Matmul &matmul, void *a, void *b, void *c, void *scratch,
+bindMatmul(const plan::Matmul &matmul, const MatmulAddresses &at, void *scratch,
            uint64_t scratch_bytes, Packing packing = Packing::automatic);
 
 } // namespace zerograph

@@ -59,21 +59,25 @@ absl::Status needAligned(const plan::Plan &plan, const plan::Step &step,
 }
 
 absl::Status needLibraryAccesses(const plan::Plan &plan, const plan::Step &step,
-                                 uint64_t element, plan::Mode result) {
-  if (step.accesses_size() != 3) {
-    ZG_RETURN_IF_ERROR(needAccesses(step, 4));
-    ZG_RETURN_IF_ERROR(needMode(step, 3, {plan::WRITE, plan::READ_WRITE}));
-    ZG_RETURN_IF_ERROR(needAligned(plan, step, 3, kScratchAlignment));
+                                 uint64_t element, plan::Mode result,
+                                 bool bias) {
+  int scratch = bias ? 4 : 3;
+  if (step.accesses_size() != scratch) {
+    ZG_RETURN_IF_ERROR(needAccesses(step, scratch + 1));
+    ZG_RETURN_IF_ERROR(
+        needMode(step, scratch, {plan::WRITE, plan::READ_WRITE}));
+    ZG_RETURN_IF_ERROR(needAligned(plan, step, scratch, kScratchAlignment));
   }
-  ZG_RETURN_IF_ERROR(needMode(step, 0, {plan::READ}));
-  ZG_RETURN_IF_ERROR(needMode(step, 1, {plan::READ}));
-  ZG_RETURN_IF_ERROR(needMode(step, 2, {result}));
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < scratch; ++i) {
+    ZG_RETURN_IF_ERROR(needMode(step, i, {i == 2 ? result : plan::READ}));
     ZG_RETURN_IF_ERROR(needAligned(plan, step, i, element));
   }
-  for (int i = 2; i < step.accesses_size(); ++i) {
-    for (int j = 0; j < i; ++j) {
-      ZG_RETURN_IF_ERROR(needApart(plan, step, j, i));
+  // What is written lies apart from all else.
+  for (int i = 0; i < step.accesses_size(); ++i) {
+    for (int written : {2, scratch}) {
+      if (i != written && written < step.accesses_size()) {
+        ZG_RETURN_IF_ERROR(needApart(plan, step, i, written));
+      }
     }
   }
   return absl::OkStatus();

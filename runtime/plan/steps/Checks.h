@@ -30,11 +30,13 @@ absl::Status needAligned(const plan::Plan &plan, const plan::Step &step,
                          int index, uint64_t element);
 
 /// Checks the accesses of a library call: two operands that are read, a result
-/// of mode `result` and, if there are four accesses, scratch; what is written
-/// lies apart from the rest. Operands and result are of whole elements.
+/// of mode `result`, a bias if it has one and, if there is one access more,
+/// scratch; what is written lies apart from the rest. All but scratch are of
+/// whole elements.
 absl::Status needLibraryAccesses(const plan::Plan &plan, const plan::Step &step,
                                  uint64_t element,
-                                 plan::Mode result = plan::WRITE);
+                                 plan::Mode result = plan::WRITE,
+                                 bool bias = false);
 
 /// Axes that exist, in ascending order.
 absl::Status needAxes(const plan::Plan &plan,

@@ -22,14 +22,14 @@ public:
 class LibraryStep : public ComputeStep {
 public:
   Effect effect(const plan::Step &step, int access) const final {
-    return access == kScratch ? Effect{false, true}
-                              : StepKind::effect(step, access);
+    return access == scratchOf(step) ? Effect{false, true}
+                                     : StepKind::effect(step, access);
   }
   plan::ElementType type(const plan::Plan &, const plan::Step &step,
                          int access) const final {
-    return access == kScratch  ? plan::ELEMENT_INVALID
-           : access == kResult ? resultType(step)
-                               : elementType(step);
+    return access == scratchOf(step) ? plan::ELEMENT_INVALID
+           : access >= kResult       ? resultType(step)
+                                     : elementType(step);
   }
 
   /// A sum to which the call adds stays one.
@@ -48,6 +48,10 @@ public:
     }
     move(plan, step, kResult, effect(step, kResult),
          step.accesses(kResult).bytes(), cost);
+    if (hasBias(step)) {
+      move(plan, step, kBias, {true, false}, step.accesses(kBias).bytes(),
+           cost);
+    }
     cost.operations[elementType(step)].multiplyAdds = multiplyAdds(step);
     return cost;
   }
@@ -60,7 +64,14 @@ protected:
   }
 
 private:
-  static constexpr int kResult = 2, kScratch = 3;
+  static constexpr int kResult = 2, kBias = 3;
+
+  /// Returns whether an access after the result is a vector that is added to
+  /// its rows, of its type.
+  virtual bool hasBias(const plan::Step &) const { return false; }
+  int scratchOf(const plan::Step &step) const {
+    return hasBias(step) ? kBias + 1 : kBias;
+  }
   virtual plan::ElementType elementType(const plan::Step &step) const = 0;
   virtual plan::ElementType resultType(const plan::Step &step) const {
     return elementType(step);

@@ -69,6 +69,20 @@ absl::Status needMultiplied(const plan::Plan &plan, const plan::Step &step) {
   return absl::OkStatus();
 }
 
+/// Checks access 3, whose elements have as many bytes as C's.
+absl::Status needBias(const plan::Plan &plan, const plan::Step &step,
+                      uint64_t element) {
+  const plan::Matmul &matmul = step.matmul();
+  if (matmul.accumulate()) {
+    return steps::invalid("adds to what C has, and has a bias; expected one");
+  }
+  if (!(Checked(matmul.n()) * element).is(step.accesses(3).bytes())) {
+    return steps::invalid("a bias of ", matmul.n(), " elements is not the ",
+                          step.accesses(3).bytes(), " bytes of access 3");
+  }
+  return steps::needAligned(plan, step, 3, element);
+}
+
 class Matmul final : public LibraryStep {
 public:
   absl::string_view name() const override { return "matmul"; }
@@ -86,13 +100,14 @@ public:
     ZG_RETURN_IF_ERROR(needMultiplied(plan, step));
     ZG_RETURN_IF_ERROR(steps::needLibraryAccesses(
         plan, step, element,
-        matmul.accumulate() ? plan::READ_WRITE : plan::WRITE));
+        matmul.accumulate() ? plan::READ_WRITE : plan::WRITE, matmul.bias()));
     StoredMatrices matrices = matricesOf(matmul);
     ZG_RETURN_IF_ERROR(needMatrices(step, 0, "A", matrices.a, element));
     ZG_RETURN_IF_ERROR(needMatrices(step, 1, "B", matrices.b, element));
     uint64_t sum = elementSize(zerograph::resultType(matmul));
     ZG_RETURN_IF_ERROR(steps::needAligned(plan, step, 2, sum));
-    return needMatrices(step, 2, "C", matrices.c, sum);
+    ZG_RETURN_IF_ERROR(needMatrices(step, 2, "C", matrices.c, sum));
+    return matmul.bias() ? needBias(plan, step, sum) : absl::OkStatus();
   }
 
 protected:
@@ -107,6 +122,9 @@ protected:
   }
 
 private:
+  bool hasBias(const plan::Step &step) const override {
+    return step.matmul().bias();
+  }
   plan::ElementType elementType(const plan::Step &step) const override {
     return step.matmul().element_type();
   }

@@ -331,6 +331,23 @@ module {
 
 // -----
 
+// A library reads the bias after the result, and its scratch follows.
+
+module {
+  // CHECK-LABEL: sched.program @biased
+  nn.program @biased(
+      %x: tensor<64x16xf32> {nn.input = #nn.input<"x", per_sample = true>},
+      %b: tensor<16xf32> {nn.input = #nn.input<"b", per_sample = false>})
+      -> (tensor<16x16xf32> {zero.output = #zero.output<"y", per_sample = false>}) {
+    // CHECK: sched.matmul on(compute) (read %x[0 for 4096], read %x[0 for 4096], write %y[0 for 1024], read %b[0 for 64])
+    // CHECK-SAME: bias batch 1 m 16 n 16 k 64 : f32 transpose_a
+    %0 = nn.matmul %x, %x transpose_a bias %b : tensor<16xf32> : tensor<64x16xf32>, tensor<64x16xf32> -> tensor<16x16xf32>
+    nn.return %0 : tensor<16x16xf32>
+  }
+}
+
+// -----
+
 // A sum that is read later is copied before products are added to it.
 
 module {

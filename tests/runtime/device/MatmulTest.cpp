@@ -42,7 +42,8 @@ struct Case {
     a.resize(shape.batch * shape.m * shape.k);
     b.resize(shape.batch * shape.k * shape.n);
     c.assign(shape.batch * shape.m * shape.n, -7);
-    for (auto *operand : {&a, &b}) {
+    bias.resize(shape.n);
+    for (auto *operand : {&a, &b, &bias}) {
       for (float &value : *operand) {
         value = values(random);
       }
@@ -55,15 +56,33 @@ struct Case {
     HostRun host(1, workers);
     plan::Step step;
     *step.mutable_matmul() = matmul;
-    host.add(0, {}, step).ranges = {
-        host.range(a.data(), a.size() * sizeof(float)),
-        host.range(b.data(), b.size() * sizeof(float)),
-        host.range(c.data(), c.size() * sizeof(float)),
-        host.range(reinterpret_cast<void *>((address + 63) / 64 * 64),
-                   scratch_bytes)};
+    auto &ranges = host.add(0, {}, step).ranges;
+    ranges = {host.range(a.data(), a.size() * sizeof(float)),
+              host.range(b.data(), b.size() * sizeof(float)),
+              host.range(c.data(), c.size() * sizeof(float))};
+    if (matmul.bias()) {
+      ranges.push_back(host.range(bias.data(), bias.size() * sizeof(float)));
+    }
+    ranges.push_back(host.range(
+        reinterpret_cast<void *>((address + 63) / 64 * 64), scratch_bytes));
     EXPECT_TRUE(host.bind().ok());
     EXPECT_TRUE(host.run().ok());
     return c;
+  }
+
+  /// Multiplies what lies elsewhere, perhaps of other types, on this thread.
+  void multiply(const MatmulAddresses &at,
+                Packing packing = Packing::automatic) const {
+    auto bytes = scratchBytes(matmul, packing).value();
+    std::vector<std::byte> room(bytes + 64);
+    auto address = reinterpret_cast<uintptr_t>(room.data());
+    auto call = bindMatmul(matmul, at,
+                           reinterpret_cast<void *>((address + 63) / 64 * 64),
+                           bytes, packing);
+    ASSERT_TRUE(call.ok()) << call.status();
+    for (unsigned part = 0; part < (*call)->parts(); ++part) {
+      ASSERT_TRUE((*call)->run(part).ok());
+    }
   }
 
   /// Largest error against float64.
@@ -81,7 +100,7 @@ struct Case {
   double exact(uint64_t batch, uint64_t i, uint64_t j) const {
     const float *at_a = a.data() + batch * shape.m * shape.k;
     const float *at_b = b.data() + batch * shape.k * shape.n;
-    double sum = 0;
+    double sum = matmul.bias() ? bias[j] : 0;
     for (uint64_t p = 0; p < shape.k; ++p) {
       sum +=
           double(at_a[shape.transpose_a ? p * shape.m + i : i * shape.k + p]) *
@@ -92,7 +111,7 @@ struct Case {
 
   Shape shape;
   plan::Matmul matmul;
-  std::vector<float> a, b, c;
+  std::vector<float> a, b, c, bias;
   std::vector<std::byte> scratch;
   uint64_t scratch_bytes = 0;
 };
@@ -215,17 +234,8 @@ TEST(MatmulTest, PackingDoesNotChangeTheBits) {
   for (const Shape &shape : shapes()) {
     Case one(shape);
     std::vector<float> expected = one.run(1);
-    auto bytes = scratchBytes(one.matmul, Packing::always).value();
-    std::vector<std::byte> scratch(bytes + 64);
-    auto address = reinterpret_cast<uintptr_t>(scratch.data());
     std::fill(one.c.begin(), one.c.end(), -7);
-    auto call = bindMatmul(one.matmul, one.a.data(), one.b.data(), one.c.data(),
-                           reinterpret_cast<void *>((address + 63) / 64 * 64),
-                           bytes, Packing::always)
-                    .value();
-    for (unsigned part = 0; part < call->parts(); ++part) {
-      ASSERT_TRUE(call->run(part).ok());
-    }
+    one.multiply({one.a.data(), one.b.data(), one.c.data()}, Packing::always);
     EXPECT_EQ(one.c, expected)
         << shape.m << " x " << shape.n << " x " << shape.k;
   }
@@ -325,21 +335,51 @@ TEST(MatmulTest, ProductsOfBf16AreAddedToF32) {
     one.matmul.set_element_type(plan::BF16);
     one.matmul.set_result_type(plan::F32);
     one.matmul.set_accumulate(true);
-    auto bytes = scratchBytes(one.matmul).value();
-    std::vector<std::byte> scratch(bytes + 64);
-    auto address = reinterpret_cast<uintptr_t>(scratch.data());
     std::fill(one.c.begin(), one.c.end(), 3);
-    auto call =
-        bindMatmul(one.matmul, a.data(), b.data(), one.c.data(),
-                   reinterpret_cast<void *>((address + 63) / 64 * 64), bytes)
-            .value();
-    for (unsigned part = 0; part < call->parts(); ++part) {
-      ASSERT_TRUE(call->run(part).ok());
-    }
+    one.multiply({a.data(), b.data(), one.c.data()});
     for (float &value : one.c) {
       value -= 3;
     }
     EXPECT_LT(one.error(), 3e-5);
+  }
+}
+
+TEST(MatmulTest, AddsABias) {
+  for (const Shape &shape : shapes()) {
+    Case one(shape);
+    one.matmul.set_bias(true);
+    one.run(2);
+    EXPECT_LT(one.error(), 3e-5) << one.matmul.ShortDebugString();
+  }
+}
+
+// Sums are rounded once, after the bias.
+TEST(MatmulTest, AddsABiasToHalves) {
+  if (!multipliesBf16()) {
+    GTEST_SKIP() << "no instructions for bf16";
+  }
+  for (plan::ElementType result : {plan::BF16, plan::F32}) {
+    for (const Shape &shape : shapes()) {
+      Case one(shape);
+      std::vector<uint16_t> a = halvesOf(one.a), b = halvesOf(one.b);
+      std::vector<uint16_t> bias = halvesOf(one.bias), c(one.c.size());
+      bool wide = result == plan::F32;
+      one.matmul.set_element_type(plan::BF16);
+      one.matmul.set_result_type(result);
+      one.matmul.set_bias(true);
+      one.multiply({a.data(), b.data(),
+                    wide ? static_cast<void *>(one.c.data()) : c.data(),
+                    wide ? static_cast<void *>(one.bias.data()) : bias.data()});
+      if (!wide) {
+        one.c = floatsOf(c);
+      }
+      double most = 0;
+      for (float value : one.c) {
+        most = std::max(most, double(std::abs(value)));
+      }
+      EXPECT_LT(one.error(), wide ? 3e-5 : most / 256)
+          << one.matmul.ShortDebugString();
+    }
   }
 }
 
@@ -352,9 +392,9 @@ TEST(MatmulTest, WhatTheLibraryCannotDoIsSaid) {
   // A plan made for another machine may have other scratch: more than needed,
   // whatever this one's library needs.
   Case packed({1, 64, 1024, 96});
-  auto bound = bindMatmul(packed.matmul, packed.a.data(), packed.b.data(),
-                          packed.c.data(), packed.scratch.data(),
-                          packed.scratch_bytes + 64);
+  auto bound = bindMatmul(packed.matmul,
+                          {packed.a.data(), packed.b.data(), packed.c.data()},
+                          packed.scratch.data(), packed.scratch_bytes + 64);
   expectSays(bound.status(), "bytes of scratch");
 }
 

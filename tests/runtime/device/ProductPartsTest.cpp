@@ -38,9 +38,9 @@ plan::Matmul productOf(const Shape &shape, bool transpose_a, bool transpose_b) {
   return matmul;
 }
 
-/// C = op(A) op(B) of a part, or C +=, by plain loops.
+/// C = op(A) op(B) of a part, or C +=, perhaps plus its bias, by plain loops.
 void multiply(const ProductPart &part, const Values &a, const Values &b,
-              Values &c) {
+              const Values &bias, Values &c) {
   const plan::Matmul &matmul = part.matmul;
   StoredMatrices stored = matricesOf(matmul);
   auto place = [](const StoredMatrix &matrix, uint64_t which, uint64_t row,
@@ -52,7 +52,7 @@ void multiply(const ProductPart &part, const Values &a, const Values &b,
   for (uint64_t which = 0; which < matmul.batch(); ++which) {
     for (uint64_t i = 0; i < matmul.m(); ++i) {
       for (uint64_t j = 0; j < matmul.n(); ++j) {
-        double sum = 0;
+        double sum = matmul.bias() ? bias[part.bias + j] : 0;
         for (uint64_t p = 0; p < matmul.k(); ++p) {
           sum +=
               a[part.a + place(stored.a, which, i, p, matmul.transpose_a())] *
@@ -82,18 +82,20 @@ TEST(ProductParts, AreTheWholeTogether) {
                       {1, 133, 16, 8},
                       {3, 129, 131, 135},
                       {2, 16, 16, 131}}) {
-    for (int kind = 0; kind < 8; ++kind) {
+    for (int kind = 0; kind < 12; ++kind) {
       plan::Matmul matmul = productOf(shape, kind & 1, kind & 2);
       matmul.set_accumulate(kind & 4);
+      matmul.set_bias(kind & 8);
       StoredMatrices stored = matricesOf(matmul);
       Values a = randomValues(shape.batch * stored.a.stride, random);
       Values b = randomValues(shape.batch * stored.b.stride, random);
+      Values bias = randomValues(shape.n, random);
       Values expected(shape.batch * stored.c.stride, 0.5), c = expected;
       auto whole = cutProduct(matmul);
       ASSERT_EQ(whole.size(), 1u) << "too small to be cut";
-      multiply(whole.front(), a, b, expected);
+      multiply(whole.front(), a, b, bias, expected);
       for (const ProductPart &part : cutProduct(matmul, /*worth=*/1)) {
-        multiply(part, a, b, c);
+        multiply(part, a, b, bias, c);
       }
       EXPECT_EQ(c, expected) << matmul.ShortDebugString();
     }

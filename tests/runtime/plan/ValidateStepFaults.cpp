@@ -9,6 +9,15 @@ plan::Matmul *matmul(plan::Plan &plan) {
   return step(plan, 4)->mutable_matmul();
 }
 
+/// Puts a bias before the scratch of the product.
+void giveBias(plan::Plan &plan, plan::Access bias) {
+  matmul(plan)->set_bias(true);
+  bias.set_mode(plan::READ);
+  plan::Step &product = *step(plan, 4);
+  *product.add_accesses() = bias;
+  product.mutable_accesses()->SwapElements(3, 4);
+}
+
 constexpr uint64_t kHuge = ~uint64_t(0);
 
 const Fault kFaults[] = {
@@ -133,6 +142,18 @@ const Fault kFaults[] = {
     {"matrices B, 1 of ", [](plan::Plan &p) { matmul(p)->set_ldb(kHuge); }},
     {"matrices C, 1 of ", [](plan::Plan &p) { matmul(p)->set_ldc(kHuge); }},
     {"multiplies 0 times", [](plan::Plan &p) { matmul(p)->set_batch(0); }},
+    {"access 3 is read_write and should be read",
+     [](plan::Plan &p) { matmul(p)->set_bias(true); }},
+    {"a bias of 8 elements is not the 64 bytes of access 3",
+     [](plan::Plan &p) { giveBias(p, step(p, 4)->accesses(0)); }},
+    {"adds to what C has, and has a bias",
+     [](plan::Plan &p) {
+       giveBias(p, step(p, 4)->accesses(0));
+       matmul(p)->set_accumulate(true);
+       step(p, 4)->mutable_accesses(2)->set_mode(plan::READ_WRITE);
+     }},
+    {"accesses 3 and 2 share bytes",
+     [](plan::Plan &p) { giveBias(p, step(p, 4)->accesses(2)); }},
     {"share bytes",
      [](plan::Plan &p) {
        *step(p, 4)->mutable_accesses(2) = step(p, 4)->accesses(0);

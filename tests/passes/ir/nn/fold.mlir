@@ -30,6 +30,23 @@ nn.program @identities(%x: tensor<4x8xf32>, %n: tensor<4xi64>)
 
 // -----
 
+// f32 holds every number of 16 bits, and these do not hold every one of f32.
+
+// CHECK-LABEL: nn.program @widened
+// CHECK-SAME: %[[H:[^:]+]]: tensor<4xbf16>, %[[X:[^:]+]]: tensor<4xf32>
+// CHECK: %[[ROUNDED:.+]] = nn.convert %[[X]]
+// CHECK: %[[WIDE:.+]] = nn.convert %[[ROUNDED]]
+// CHECK: nn.return %[[H]], %[[WIDE]]
+nn.program @widened(%h: tensor<4xbf16>, %x: tensor<4xf32>) -> (tensor<4xbf16>, tensor<4xf32>) {
+  %0 = nn.convert %h : tensor<4xbf16> -> tensor<4xf32>
+  %1 = nn.convert %0 : tensor<4xf32> -> tensor<4xbf16>
+  %2 = nn.convert %x : tensor<4xf32> -> tensor<4xbf16>
+  %3 = nn.convert %2 : tensor<4xbf16> -> tensor<4xf32>
+  nn.return %1, %3 : tensor<4xbf16>, tensor<4xf32>
+}
+
+// -----
+
 // x + 0 is not x where x is -0.
 
 // CHECK-LABEL: nn.program @float_zero

@@ -452,6 +452,14 @@ nn.program @matmul_result(%a: tensor<4x8xf32>, %b: tensor<8x3xf32>) {
 
 // -----
 
+nn.program @matmul_bias(%a: tensor<4x8xf32>, %b: tensor<8x3xf32>, %c: tensor<4xf32>) {
+  // expected-error @+1 {{'nn.matmul' op needs a bias of type 'tensor<3xf32>', and no `into` beside it, found 'tensor<4xf32>'}}
+  %0 = nn.matmul %a, %b bias %c : tensor<4xf32> : tensor<4x8xf32>, tensor<8x3xf32> -> tensor<4x3xf32>
+  nn.return
+}
+
+// -----
+
 nn.program @matmul_into(%a: tensor<4x8xf32>, %b: tensor<8x3xf32>, %c: tensor<3x4xf32>) {
   // expected-error @+1 {{'nn.matmul' op adds 'tensor<4x3xf32>' to 'tensor<3x4xf32>'}}
   %0 = nn.matmul %a, %b into %c : tensor<3x4xf32> : tensor<4x8xf32>, tensor<8x3xf32> -> tensor<4x3xf32>

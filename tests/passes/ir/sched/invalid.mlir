@@ -132,6 +132,28 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
   %x = sched.slice "x" transient in device bytes 1024
   %y = sched.slice "y" transient in device bytes 1024
   sched.program @step {
+    // expected-error @below {{'sched.matmul' op access 3 has 64 bytes, but the bias has 32}}
+    %0 = sched.matmul on(compute) (read %x[0 for 128], read %x[0 for 256], write %y[0 for 128], read %x[512 for 64]) "m" bias batch 1 m 4 n 8 k 8 : f32
+  }
+}
+
+// -----
+
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
+  %x = sched.slice "x" transient in device bytes 1024
+  %y = sched.slice "y" transient in device bytes 1024
+  sched.program @step {
+    // expected-error @below {{'sched.matmul' op adds to what C has, and so takes no bias}}
+    %0 = sched.matmul on(compute) (read %x[0 for 128], read %x[0 for 256], read_write %y[0 for 128], read %x[512 for 32]) "m" accumulate bias batch 1 m 4 n 8 k 8 : f32
+  }
+}
+
+// -----
+
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
+  %x = sched.slice "x" transient in device bytes 1024
+  %y = sched.slice "y" transient in device bytes 1024
+  sched.program @step {
     // expected-error @below {{'sched.matmul' op access 0 has 64 bytes, but A has 128}}
     %0 = sched.matmul on(compute) (read %x[0 for 64], read %x[0 for 256], write %y[0 for 128]) "m" batch 1 m 4 n 8 k 8 : f32
   }

@@ -36,6 +36,8 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>, sched.arenas = [#sched.
     %2 = sched.launch @k0 on(compute) (read %x[0 for 128], write %y[0 for 128]) "relu"
     // CHECK: sched.matmul on(compute) {{.*}} "fc1" batch 1 m 4 n 8 k 8 : f32 transpose_b
     %3 = sched.matmul on(compute) (read %x[0 for 128], read %w[0 for 256], write %y[0 for 128]) "fc1" batch 1 m 4 n 8 k 8 : f32 transpose_b
+    // CHECK: sched.matmul on(compute) {{.*}} "fc2" bias batch 1 m 4 n 8 k 8 : f32
+    %b3 = sched.matmul on(compute) (read %x[0 for 128], read %w[0 for 256], write %y[0 for 128], read %b[0 for 32]) "fc2" bias batch 1 m 4 n 8 k 8 : f32
     // CHECK: sched.convolution on(compute) {{.*}} "conv" forward strides [1] low [0] dilations [1] groups 1 : tensor<2x4x8xf32>, tensor<8x4x3xf32> -> tensor<2x8x6xf32>
     %c = sched.convolution on(compute) (read %x[0 for 256], read %w[0 for 384], write %y[0 for 384]) "conv" forward strides [1] low [0] dilations [1] groups 1 : tensor<2x4x8xf32>, tensor<8x4x3xf32> -> tensor<2x8x6xf32>
     // CHECK: sched.all_gather on(gather) await(%[[F]]) (read %[[X]][0 for 512 by 512], write %[[X]][0 for 1024]) "h.0" unit 0 : f32 group ["data"] sequence 0 reason "forward of h.0"
