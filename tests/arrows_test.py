@@ -8,6 +8,7 @@
     frontend/: base <- file <- graph <- exporter <- walk <- ops    emit <- walk
                exporter <- export <- codegen/onnx
     options, runtime/base <- config <- tools
+    runtime/plan, config/Value.h <- simulate <- tools
     tools and tests may use everything
 """
 
@@ -42,6 +43,10 @@ RULES = {
     "config": (
         ["options", "runtime/base"],
         "a configuration becomes options; it knows nothing of what they do",
+    ),
+    "simulate": (
+        ["config/Value.h", "runtime/base", "runtime/plan"],
+        "a prediction follows from a plan and a machine's file",
     ),
     "runtime/base": (
         [],

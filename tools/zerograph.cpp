@@ -14,6 +14,7 @@ int main(int argc, char **argv) {
   zerograph::addCheckpoint(line);
   zerograph::addInspect(line);
   zerograph::addVerify(line);
+  zerograph::addSimulate(line);
   zerograph::addEnv(line);
   return line.main(argc, argv);
 }

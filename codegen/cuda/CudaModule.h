@@ -39,6 +39,8 @@ struct CudaKernelInfo {
   SmallVector<CudaLaunch, 2> launches;
   /// Bytes that a launch leaves for the next.
   int64_t scratchBytes = 0;
+  /// The type of 16 bits that tensor cores multiply in it; null: they do not.
+  Type multiplied = {};
 };
 
 /// Collects kernels in one module.

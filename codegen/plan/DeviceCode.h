@@ -15,7 +15,8 @@ public:
 
   /// Generates `op`, an nn.kernel or nn.matmul, each call anew: who calls does
   /// so once for equal ones. Sets the kernel's symbol and how it is launched,
-  /// not what launches bring.
+  /// not what launches bring; of its operations, adds an entry for the type
+  /// that its products multiply, if that is not the one that they are added in.
   virtual LogicalResult add(Operation *op, zerograph::plan::Kernel &kernel) = 0;
 
   /// Writes the module of all kernels that were added, and what a machine must

@@ -72,6 +72,11 @@ LogicalResult mlir::zg::writeCost(Operation *kernel, plan::Kernel &entry) {
     operand.set_width(uint32_t(moves.width));
   }
   entry.set_elements(uint64_t(cost->elements));
+  if (entry.operations_size() > 0) { // made by tensor cores
+    entry.mutable_operations(0)->set_multiply_adds(
+        uint64_t(cost->f32.multiplyAdds));
+    cost->f32.multiplyAdds = 0;
+  }
   writeOperations(plan::F32, cost->f32, entry);
   writeOperations(plan::F64, cost->f64, entry);
   writeOperations(plan::I64, cost->integers, entry);

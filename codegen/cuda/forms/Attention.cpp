@@ -192,5 +192,9 @@ FailureOr<CudaKernelInfo> cuda::emitAttention(ImplicitLocOpBuilder &b,
                        : Forward(body, loops, name).emit(item);
   }
   body.finish();
-  return onlyLaunch({name.str(), loops.items(), threads});
+  CudaKernelInfo info = onlyLaunch({name.str(), loops.items(), threads});
+  if (tensor) {
+    info.multiplied = TensorAttention::elementOf(loops);
+  }
+  return info;
 }

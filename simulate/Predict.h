@@ -1,0 +1,66 @@
+//===- Predict.h - how long a step of a plan takes on a machine -----------===//
+
+#ifndef ZEROGRAPH_SIMULATE_PREDICT_H
+#define ZEROGRAPH_SIMULATE_PREDICT_H
+
+#include "simulate/Timeline.h"
+
+#include <nlohmann/json.hpp>
+
+namespace zerograph::simulate {
+
+/// A program of a plan, simulated.
+struct SimulatedProgram {
+  int program = 0;
+  uint64_t runs = 0; ///< in a training step; of a plan that runs forward, 1
+  std::vector<Work> works;
+  Timeline timeline;
+};
+
+/// Where the seconds of a step go, seen from the stream that computes.
+struct Parts {
+  /// Of steps that the busiest resource bounds: products of a library, what
+  /// else computes, and what moves bytes.
+  double products = 0, arithmetic = 0, memory = 0;
+  double launches = 0;   ///< between the end of one and the work of the next
+  double contention = 0; ///< steps beside others take longer
+  double waits = 0;      ///< for other streams
+
+  double all() const {
+    return products + arithmetic + memory + launches + contention + waits;
+  }
+};
+
+/// Time in which the stream that computes waits for a step of another stream.
+struct Exposed {
+  std::string op, name, reason; ///< of the step that is waited for
+  std::string before;           ///< names the step that waits
+  double seconds = 0;
+};
+
+struct Prediction {
+  std::vector<SimulatedProgram> programs;
+  double seconds = 0; ///< a training step
+  Parts parts;
+  std::vector<Exposed> exposed; ///< longest first; equal steps are one
+  std::vector<double> streams;  ///< seconds that each works
+};
+
+/// Predicts a plan that is valid, states what its kernels cost, and is for the
+/// machine's kind of device and the cluster's number of ranks; an error says
+/// which of these it isn't. Programs run one after the other.
+absl::StatusOr<Prediction>
+predict(const plan::Plan &plan, const Machine &machine, const Cluster &cluster);
+
+/// The prediction as a report: its keys are in docs/simulate.md.
+nlohmann::ordered_json predictionJson(const plan::Plan &plan,
+                                      const Machine &machine,
+                                      const Cluster &cluster,
+                                      const Prediction &prediction);
+
+/// The report for people.
+std::string predictionText(const nlohmann::ordered_json &json);
+
+} // namespace zerograph::simulate
+
+#endif // ZEROGRAPH_SIMULATE_PREDICT_H

@@ -1,0 +1,53 @@
+//===- CollectiveTimeTest.cpp - how long ranks take to exchange -----------===//
+
+#include "simulate/CollectiveTime.h"
+
+#include "gtest/gtest.h"
+
+namespace zerograph::simulate {
+namespace {
+
+constexpr double kGiB = 1 << 30;
+
+// What rings of eight GPUs reached (ml-engineering, 2026-08): bytes a second
+// over each link.
+TEST(CollectiveTime, LargeRingsAreNearMeasurements) {
+  auto rate = [](const char *name) {
+    Machine machine = findMachine(name).value();
+    return kGiB * 7 / 8 / ringOf(kGiB, machine, {1, 8}).seconds / 1e9;
+  };
+  EXPECT_NEAR(rate("h200"), 361.4, 0.15 * 361.4);
+  EXPECT_NEAR(rate("b200"), 682.2, 0.15 * 682.2);
+}
+
+// The latency that NCCL's own table gives: LL is fastest, seven hops.
+TEST(CollectiveTime, SmallRingsTakeTheirLatency) {
+  Machine machine = findMachine("h100-sxm").value();
+  EXPECT_NEAR(ringOf(64, machine, {1, 8}).seconds, (6.6 + 7 * 0.6) * 1e-6,
+              1e-7);
+  EXPECT_NEAR(reductionOf(4, machine, {1, 8}).seconds, (6.6 + 14 * 0.6) * 1e-6,
+              1e-7);
+}
+
+TEST(CollectiveTime, NodesAreSlower) {
+  Machine machine = findMachine("h100-sxm").value();
+  Exchange one = ringOf(kGiB, machine, {1, 8});
+  Exchange four = ringOf(kGiB, machine, {4, 8});
+  EXPECT_EQ(one.network, 0);
+  EXPECT_GT(four.network, 0);
+  EXPECT_GT(four.seconds, one.seconds);
+  // Hops of 64 nodes count: what is gathered must be large.
+  EXPECT_GT(ringOf(64, machine, {64, 8}).seconds, 0.3e-3);
+  // One GPU a node has no links.
+  EXPECT_EQ(ringOf(kGiB, machine, {8, 1}).link, 0);
+}
+
+TEST(CollectiveTime, ChunksEachTakeTheirLatency) {
+  Machine machine = findMachine("h100-sxm").value();
+  double whole = allToAllOf(kGiB, kGiB, machine, {1, 8}).seconds;
+  double chunks = allToAllOf(kGiB, kGiB / 8 / 16, machine, {1, 8}).seconds;
+  EXPECT_NEAR(chunks - whole, 15 * (8.4 + machine.link_latency) * 1e-6, 1e-7);
+}
+
+} // namespace
+} // namespace zerograph::simulate
