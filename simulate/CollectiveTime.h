@@ -23,10 +23,6 @@ struct Exchange {
 /// part of theirs: the library's all-gather and reduce-scatter.
 Exchange ringOf(double bytes, const Machine &machine, const Cluster &cluster);
 
-/// Ranks have the sum of `bytes` that each has: the library's all-reduce.
-Exchange reductionOf(double bytes, const Machine &machine,
-                     const Cluster &cluster);
-
 /// Each rank sends every other its part of `bytes`, in chunks of `chunk` bytes
 /// a rank.
 Exchange allToAllOf(double bytes, double chunk, const Machine &machine,

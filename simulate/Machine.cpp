@@ -3,24 +3,31 @@
 #include "simulate/Machine.h"
 
 #include "config/Value.h"
+#include "runtime/base/EditDistance.h"
 #include "runtime/base/Status.h"
 #include "simulate/MachineFiles.h"
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 
-#include <cmath>
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <set>
-#include <sstream>
 
 namespace zerograph::simulate {
 namespace {
 
 using config::Value;
+
+/// No figure is larger, or smaller than one of it: times stay finite.
+constexpr double kMost = 1e9;
 
 constexpr absl::string_view kTera = "10^12 a second";
 constexpr absl::string_view kGigabytes = "10^9 bytes a second";
@@ -34,26 +41,29 @@ const Figure *findFigure(absl::string_view name) {
   return nullptr;
 }
 
-std::vector<absl::string_view> figureNames() {
-  std::vector<absl::string_view> names;
+std::vector<std::string> figureNames() {
+  std::vector<std::string> names;
   for (const Figure &figure : figures()) {
-    names.push_back(figure.name);
+    names.emplace_back(figure.name);
   }
   return names;
 }
 
 absl::Status unknownFigure(absl::string_view name) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("'", name, "' is no figure of a machine; there are ",
-                   absl::StrJoin(figureNames(), ", ")));
+  std::vector<std::string> names = figureNames();
+  const std::string *near = nearest(std::string(name), names);
+  return absl::InvalidArgumentError(absl::StrCat(
+      "'", name, "' is no figure of a machine; ",
+      near ? absl::StrCat("did you mean ", *near, "?")
+           : absl::StrCat("there are ", absl::StrJoin(names, ", "))));
 }
 
 absl::Status setFigure(Machine &machine, const Figure &figure, double value) {
-  bool share = figure.unit.empty();
-  if (!std::isfinite(value) || value <= 0 || (share && value > 1)) {
+  double most = figure.unit.empty() ? 1 : kMost;
+  if (!(value >= 1 / kMost && value <= most)) {
     return absl::InvalidArgumentError(
-        absl::StrCat(figure.name, " is ", value, "; expected more than 0",
-                     share ? " and at most 1" : ""));
+        absl::StrCat(figure.name, " is ", value, "; expected at least ",
+                     1 / kMost, " and at most ", most));
   }
   machine.*figure.value = value;
   return absl::OkStatus();
@@ -68,12 +78,28 @@ const Value *child(const Value &map, absl::string_view name) {
   return nullptr;
 }
 
+absl::Status setCard(const std::string &name, Machine &machine) {
+  machine.card = options::findCard(name);
+  if (!machine.card) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'card' is '", name, "'; expected the nearest of ",
+                     options::cardNames(), ", for its architecture"));
+  }
+  machine.memory = double(machine.card->total_mib << 20) / 1e9;
+  return absl::OkStatus();
+}
+
 /// Reads one entry of a file.
 absl::Status readEntry(const Value &entry, Machine &machine) {
-  if (entry.name == "name" || entry.name == "device") {
-    if (entry.kind != Value::Kind::Scalar || entry.text.empty()) {
+  if (entry.name == "name" || entry.name == "device" || entry.name == "card") {
+    bool shown = std::all_of(entry.text.begin(), entry.text.end(),
+                             [](char c) { return absl::ascii_isprint(c); });
+    if (entry.kind != Value::Kind::Scalar || entry.text.empty() || !shown) {
       return absl::InvalidArgumentError(
-          absl::StrCat("'", entry.name, "' has no text"));
+          absl::StrCat("'", entry.name, "' is no text of printable letters"));
+    }
+    if (entry.name == "card") {
+      return setCard(entry.text, machine);
     }
     (entry.name == "name" ? machine.name : machine.device) = entry.text;
     return absl::OkStatus();
@@ -102,6 +128,10 @@ absl::Status checkWhole(const Machine &machine) {
     return absl::InvalidArgumentError(absl::StrCat(
         "'device' is '", machine.device, "'; expected cuda or host"));
   }
+  if (!host && !machine.card) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "there is no 'card'; expected the nearest of ", options::cardNames()));
+  }
   std::vector<absl::string_view> missing;
   for (const Figure &figure : figures()) {
     if (machine.*figure.value == 0 && (!host || figure.host)) {
@@ -110,7 +140,9 @@ absl::Status checkWhole(const Machine &machine) {
   }
   return missing.empty() ? absl::OkStatus()
                          : absl::InvalidArgumentError(absl::StrCat(
-                               "there is no ", absl::StrJoin(missing, ", ")));
+                               "there is no ", absl::StrJoin(missing, ", "),
+                               "; docs/simulate.md says what each is, and each "
+                               "file of machines/ has all"));
 }
 
 } // namespace
@@ -119,6 +151,7 @@ const std::vector<Figure> &figures() {
   using M = Machine;
   static const std::vector<Figure> all = {
       {"processors", &M::processors, "multiprocessors or cores", true},
+      {"devices", &M::devices, "GPUs of a node", false},
       {"multiply_f64", &M::multiply_f64, kTera, true},
       {"multiply_f32", &M::multiply_f32, kTera, true},
       {"multiply_tf32", &M::multiply_tf32, kTera, false},
@@ -168,28 +201,37 @@ absl::StatusOr<Machine> parseMachine(absl::string_view text,
 }
 
 absl::StatusOr<Machine> findMachine(const std::string &where) {
-  std::vector<absl::string_view> names;
+  std::vector<std::string> names;
   for (const MachineFile &file : machineFiles()) {
     if (file.name == where) {
       return parseMachine(file.text, file.name);
     }
-    names.push_back(file.name);
+    names.emplace_back(file.name);
+  }
+  std::error_code error;
+  if (!std::filesystem::exists(where, error)) {
+    return absl::NotFoundError(absl::StrCat("there is no file and no machine '",
+                                            where, "'; machines are ",
+                                            absl::StrJoin(names, ", ")));
+  }
+  if (std::filesystem::is_directory(where, error)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(where, ": is a folder, expected a machine's file"));
   }
   std::ifstream file(where);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) {
-    return absl::NotFoundError(absl::StrCat(
-        "'", where, "' is no file that can be read, and no machine of ",
-        absl::StrJoin(names, ", ")));
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file.good() && !file.eof()) {
+    return absl::UnavailableError(absl::StrCat(where, ": cannot be read"));
   }
-  return parseMachine(text.str(), where);
+  return parseMachine(text, where);
 }
 
 absl::Status change(Machine &machine, absl::string_view changes) {
   for (absl::string_view one : absl::StrSplit(changes, ',')) {
     std::pair<absl::string_view, absl::string_view> parts =
         absl::StrSplit(one, absl::MaxSplits('=', 1));
-    auto [name, text] = parts;
+    absl::string_view name = absl::StripAsciiWhitespace(parts.first);
+    absl::string_view text = absl::StripAsciiWhitespace(parts.second);
     const Figure *figure = findFigure(name);
     if (!figure) {
       return unknownFigure(name);
@@ -197,9 +239,9 @@ absl::Status change(Machine &machine, absl::string_view changes) {
     double before = machine.*figure->value, number = 0;
     bool times = absl::ConsumeSuffix(&text, "x");
     bool plus = !times && absl::ConsumePrefix(&text, "+");
-    if (!absl::SimpleAtod(text, &number)) {
+    if (!absl::SimpleAtod(text, &number) || absl::StartsWith(text, "+")) {
       return absl::InvalidArgumentError(
-          absl::StrCat("'", one, "' changes nothing; expected ", name,
+          absl::StrCat("'", one, "' is no change; expected ", name,
                        "=NUMBER, =NUMBERx or =+NUMBER, in ",
                        figure->unit.empty() ? "parts of 1" : figure->unit));
     }

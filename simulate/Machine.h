@@ -4,14 +4,18 @@
 //
 //   name: NVIDIA H100 SXM, 80 GB
 //   device: cuda
+//   card: h100
 //   memory_bandwidth: {value: 3350, source: NVIDIA's datasheet}
 //
-// Every figure of kFigures that the device needs is there, with its source.
+// Every figure that the device needs is there, with its source; what is known
+// of GPUs by their names (options/Cards.h) need not be said again.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef ZEROGRAPH_SIMULATE_MACHINE_H
 #define ZEROGRAPH_SIMULATE_MACHINE_H
+
+#include "options/Cards.h"
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -26,9 +30,13 @@ namespace zerograph::simulate {
 struct Machine {
   std::string name;
   std::string device; ///< as plan::Target has it: "cuda" or "host"
+  const options::Card *card = nullptr; ///< of CUDA
 
-  /// Multiprocessors of a GPU, cores of a processor.
+  /// Multiprocessors of a GPU, cores of a processor. All of them together have
+  /// the peaks below.
   double processors = 0;
+  /// GPUs of a node.
+  double devices = 0;
   /// 10^12 operations a second of dense products, by the type of what is
   /// multiplied; a multiply-add is two.
   double multiply_f64 = 0, multiply_f32 = 0, multiply_tf32 = 0;
@@ -42,7 +50,8 @@ struct Machine {
   /// Microseconds from the end of a kernel to the work of the next.
   double launch = 0;
   /// 10^9 bytes a second between two devices of a node, as the collective
-  /// library reaches it, and microseconds a hop.
+  /// library reaches it, and microseconds a hop. A link that is no faster than
+  /// `host_link` is that link, which the network uses too.
   double link_bandwidth = 0, link_latency = 0;
   /// 10^9 bytes a second that a device has to other nodes.
   double network_bandwidth = 0;

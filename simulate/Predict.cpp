@@ -7,12 +7,27 @@
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/Mesh.h"
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/strip.h"
+
 #include <algorithm>
 #include <map>
 #include <tuple>
 
 namespace zerograph::simulate {
 namespace {
+
+/// Returns 90 of a plan for cuda:sm_90, and 0 of others.
+int architectureOf(const plan::Plan &plan) {
+  for (absl::string_view feature : plan.devices(0).features()) {
+    int number = 0;
+    if (absl::ConsumePrefix(&feature, "sm_") &&
+        absl::SimpleAtoi(feature, &number)) {
+      return number;
+    }
+  }
+  return 0;
+}
 
 absl::Status check(const plan::Plan &plan, const Machine &machine,
                    const Cluster &cluster) {
@@ -23,14 +38,24 @@ absl::Status check(const plan::Plan &plan, const Machine &machine,
         machine.device, "; choose another machine, or compile with --target ",
         machine.device == "host" ? "host" : "cuda:sm_90"));
   }
+  int planned = architectureOf(plan);
+  if (machine.card && planned > machine.card->architecture) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the plan is for sm_", planned, ", which ", machine.name,
+                     " (sm_", machine.card->architecture,
+                     ") cannot run; compile it with --target "
+                     "cuda:sm_80"));
+  }
   uint32_t world = worldOf(plan);
   if (cluster.ranks() != world) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(cluster.nodes, " nodes of ", cluster.ranks_per_node,
-                     " ranks have other ranks than the ", world,
-                     " of the plan; give "
-                     "--nodes and --ranks-per-node whose product is ",
-                     world));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the ", world, " ranks of the plan are not ", cluster.nodes,
+        " nodes of ", cluster.ranks_per_node,
+        "; expected --nodes times --ranks-per-node to be ", world));
+  }
+  if (plan.mesh_size() > 1) {
+    return absl::UnimplementedError(
+        "its ranks form a mesh of several axes, which is not simulated");
   }
   if (!statesCosts(plan)) {
     return absl::InvalidArgumentError(

@@ -35,11 +35,8 @@ double tokensOf(const plan::Plan &plan) {
   return 0;
 }
 
-/// Returns the operations of products a second that the machine could make of
-/// the type in which the plan makes most, and names the type.
-std::pair<double, plan::ElementType> peakOf(const plan::Plan &plan,
-                                            const Machine &machine) {
-  Cost cost = costOf(plan);
+/// Returns the type of what the plan multiplies most.
+plan::ElementType mostMultiplied(const Cost &cost) {
   plan::ElementType most = plan::F32;
   uint64_t adds = 0;
   for (const auto &[type, counts] : cost.operations) {
@@ -48,12 +45,17 @@ std::pair<double, plan::ElementType> peakOf(const plan::Plan &plan,
       most = type;
     }
   }
-  double tera = most == plan::F64              ? machine.multiply_f64
-                : most == plan::F16            ? machine.multiply_f16
-                : most == plan::BF16           ? machine.multiply_bf16
-                : plan.devices(0).allow_tf32() ? machine.multiply_tf32
-                                               : machine.multiply_f32;
-  return {tera * 1e12, most};
+  return most;
+}
+
+/// Returns the bytes of the machine's device that the ranks can have.
+double usableBytes(const Machine &machine, uint32_t ranks) {
+  double kept = 0; // by what else a process needs
+  if (machine.card) {
+    kept = double(machine.card->total_mib << 20) -
+           double(options::usableBytes(*machine.card, ranks));
+  }
+  return std::max(0.0, machine.memory * 1e9 - kept);
 }
 
 uint64_t deviceBytes(const plan::Plan &plan) {
@@ -83,13 +85,14 @@ std::string rateText(double rate, const char *what) {
 Json predictionJson(const plan::Plan &plan, const Machine &machine,
                     const Cluster &cluster, const Prediction &prediction) {
   double seconds = prediction.seconds;
-  auto [peak, type] = peakOf(plan, machine);
-  double operations = 0;
-  for (const auto &[unused, counts] : costOf(plan).operations) {
-    operations += 2 * double(counts.multiplyAdds.saturated());
-  }
-  double shared = machine.device == "host" ? cluster.ranks_per_node : 1;
-  uint64_t bytes = deviceBytes(plan);
+  Cost cost = costOf(plan);
+  plan::ElementType type = mostMultiplied(cost);
+  double peak = productPeak(type, plan, machine);
+  double operations = 2 * double(cost.computed().multiplyAdds.saturated());
+  uint32_t shared = machine.device == "host" ? cluster.ranks_per_node : 1;
+  double bytes = double(deviceBytes(plan)) * shared;
+  double usable = usableBytes(machine, cluster.ranks());
+  bool tf32 = type == plan::F32 && plan.devices(0).allow_tf32();
   Json json = {
       {"machine", machine.name},
       {"nodes", cluster.nodes},
@@ -97,11 +100,12 @@ Json predictionJson(const plan::Plan &plan, const Machine &machine,
       {"step_seconds", seconds},
       {"samples_per_second", samplesOf(plan) / seconds},
       {"tokens_per_second", samplesOf(plan) * tokensOf(plan) / seconds},
-      {"peak_type", nameOf(type)},
+      {"peak_type", tf32 ? "tf32" : nameOf(type)},
       {"peak_share", operations * shared / (peak * seconds)},
-      {"device_bytes", bytes},
-      {"memory_bytes", uint64_t(machine.memory * 1e9)},
-      {"fits", double(bytes) * shared <= machine.memory * 1e9}};
+      {"ranks_per_device", shared},
+      {"device_bytes", uint64_t(bytes)},
+      {"usable_bytes", uint64_t(usable)},
+      {"fits", bytes <= usable}};
   const Parts &parts = prediction.parts;
   json["parts"] = {
       {"products", parts.products},     {"memory", parts.memory},
@@ -125,32 +129,51 @@ Json predictionJson(const plan::Plan &plan, const Machine &machine,
   return json;
 }
 
-std::string predictionText(const Json &json) {
+namespace {
+
+/// Says how fast it is, and whether it fits.
+std::string verdictText(const Json &json) {
   auto number = [&](const char *key) { return json[key].get<double>(); };
-  double seconds = number("step_seconds");
+  auto count = [&](const char *key) { return json[key].get<uint64_t>(); };
   std::string text =
-      absl::StrCat("a step takes about ", timeText(seconds), " on ",
-                   json["machine"].get<std::string>(), ": ",
+      absl::StrCat("a step takes about ", timeText(number("step_seconds")),
+                   " on ", count("nodes") * count("ranks_per_node"), " ranks, ",
+                   count("ranks_per_node"), " a node, of ",
+                   json["machine"].get<std::string>(), "\n",
                    rateText(number("samples_per_second"), "samples"));
   if (number("tokens_per_second") > 0) {
     absl::StrAppend(&text, ", ",
                     rateText(number("tokens_per_second"), "tokens"));
   }
-  absl::StrAppend(&text,
-                  absl::StrFormat("\n%.0f %% of the peak of products of %s\n",
-                                  100 * number("peak_share"),
-                                  json["peak_type"].get<std::string>()),
-                  json["fits"].get<bool>() ? "it fits: " : "it does not fit: ",
-                  sizeIn(json["device_bytes"].get<uint64_t>(), false), " of ",
-                  sizeIn(json["memory_bytes"].get<uint64_t>(), false), "\n\n");
+  absl::StrAppend(
+      &text,
+      absl::StrFormat("\n%.0f %% of the peak of products of %s, where what is "
+                      "computed again counts\n",
+                      100 * number("peak_share"),
+                      json["peak_type"].get<std::string>()),
+      json["fits"].get<bool>() ? "it fits: " : "it does not fit: ",
+      sizeIn(count("device_bytes"), false), " of ",
+      sizeIn(count("usable_bytes"), false));
+  uint64_t together = count("ranks_per_device");
+  absl::StrAppend(&text, together == 1 ? std::string()
+                                       : absl::StrCat(", for ", together,
+                                                      " ranks together"));
+  return text + "\n";
+}
+
+} // namespace
+
+std::string predictionText(const Json &json) {
+  double seconds = json["step_seconds"].get<double>();
+  std::string text = verdictText(json) + "\n";
   auto line = [&](const std::string &name, double part) {
     return std::vector<std::string>{
         name, timeText(part), absl::StrFormat("%.0f %%", 100 * part / seconds)};
   };
   const std::pair<const char *, const char *> kParts[] = {
       {"products", "products by a library"},
-      {"memory", "kernels that memory bounds"},
-      {"arithmetic", "kernels that arithmetic bounds"},
+      {"memory", "kernels bound by memory"},
+      {"arithmetic", "kernels bound by arithmetic"},
       {"launches", "launches"},
       {"contention", "slower beside other streams"},
       {"waits", "waiting for other streams"}};

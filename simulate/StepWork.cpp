@@ -52,13 +52,14 @@ public:
     move();
     switch (step.op_case()) {
     case plan::Step::kAllGather:
-      exchange(ringOf(gathered(), machine, cluster));
+      exchange(ringOf(wholes(), machine, cluster));
       break;
     case plan::Step::kReduceScatter:
       reduce(step.reduce_scatter());
       break;
     case plan::Step::kAllReduce:
-      exchange(reductionOf(double(step.accesses(0).bytes()), machine, cluster));
+      // Every rank gathers the values of all, and adds them up.
+      exchange(ringOf(cluster.ranks() * wholes(), machine, cluster));
       break;
     case plan::Step::kMatmul:
       multiply(step.matmul());
@@ -66,9 +67,9 @@ public:
     default:
       compute();
     }
-    result.last(cost.launches.saturated() * (beside ? 0 : machine.launch) *
-                    kMicro +
-                latency);
+    result.last(beside ? 0
+                       : cost.launches.saturated() * machine.launch * kMicro);
+    result.seconds = std::max(result.seconds, least);
     return result;
   }
 
@@ -143,7 +144,8 @@ private:
     ProductShape shape{matmul.batch(), matmul.m(), matmul.n(), matmul.k(),
                        !exact};
     result.of(Resource::Compute) =
-        shared * secondsOfProduct(shape, peakOf(type), machine);
+        shared *
+        secondsOfProduct(shape, productPeak(type, plan, machine), machine);
   }
 
   /// Multiply-adds a second of generated code.
@@ -159,29 +161,16 @@ private:
   /// products, which tensor cores make of 16 bits.
   double productRate(plan::ElementType type) const {
     if (step.has_convolution()) {
-      return peakOf(type) * machine.product_share / 2;
+      return productPeak(type, plan, machine) * machine.product_share / 2;
     }
     bool half = type == plan::BF16 || type == plan::F16;
-    return (half ? peakOf(type) / 2 : vectorRate(type)) * kGeneratedProducts;
+    return (half ? productPeak(type, plan, machine) / 2 : vectorRate(type)) *
+           kGeneratedProducts;
   }
 
-  double peakOf(plan::ElementType type) const {
-    switch (type) {
-    case plan::F64:
-      return machine.multiply_f64 * kTera;
-    case plan::F16:
-      return machine.multiply_f16 * kTera;
-    case plan::BF16:
-      return machine.multiply_bf16 * kTera;
-    default:
-      return (plan.devices(0).allow_tf32() ? machine.multiply_tf32
-                                           : machine.multiply_f32) *
-             kTera;
-    }
-  }
-
-  /// Returns the bytes of the segments that a rank has afterwards.
-  double gathered() const {
+  /// Returns the bytes of the second accesses of all pairs: the segments that a
+  /// rank has afterwards, or the sums.
+  double wholes() const {
     double bytes = 0;
     for (int i = 1; i < step.accesses_size(); i += 2) {
       bytes += double(step.accesses(i).bytes());
@@ -200,8 +189,7 @@ private:
   void exchange(const Exchange &exchange) {
     result.of(Resource::Link) = exchange.link;
     result.of(Resource::Network) = exchange.network;
-    double bytes = std::max(exchange.link, exchange.network);
-    latency = std::max(0.0, exchange.seconds - bytes);
+    least = exchange.seconds;
     if (machine.device != "host") {
       result.of(Resource::Compute) =
           exchange.seconds * kCollectiveProcessors / machine.processors;
@@ -213,13 +201,29 @@ private:
   const Machine &machine;
   const Cluster &cluster;
   Cost cost;
-  bool beside;   // on the host of a GPU
-  double shared; // ranks that have the device together
-  double latency = 0;
+  bool beside;      // on the host of a GPU
+  double shared;    // ranks that have the device together
+  double least = 0; // seconds, of an exchange
   Work result;
 };
 
 } // namespace
+
+double productPeak(plan::ElementType type, const plan::Plan &plan,
+                   const Machine &machine) {
+  switch (type) {
+  case plan::F64:
+    return machine.multiply_f64 * kTera;
+  case plan::F16:
+    return machine.multiply_f16 * kTera;
+  case plan::BF16:
+    return machine.multiply_bf16 * kTera;
+  default:
+    return (plan.devices(0).allow_tf32() ? machine.multiply_tf32
+                                         : machine.multiply_f32) *
+           kTera;
+  }
+}
 
 Resource Work::bound() const {
   return Resource(std::max_element(busy.begin(), busy.end()) - busy.begin());

@@ -47,6 +47,11 @@ struct Work {
   void last(double longer);
 };
 
+/// Returns the operations a second of a library's products of this type, in a
+/// plan that may allow TF32.
+double productPeak(plan::ElementType type, const plan::Plan &plan,
+                   const Machine &machine);
+
 /// Returns the work of one run of a step of a valid plan, which states costs,
 /// on a rank of the cluster. All ranks have the same.
 Work workOf(const plan::Plan &plan, const plan::Step &step,

@@ -8,7 +8,7 @@
     frontend/: base <- file <- graph <- exporter <- walk <- ops    emit <- walk
                exporter <- export <- codegen/onnx
     options, runtime/base <- config <- tools
-    runtime/plan, config/Value.h <- simulate <- tools
+    options/Cards.h, runtime/plan, config/Value.h <- simulate <- tools
     tools and tests may use everything
 """
 
@@ -45,7 +45,7 @@ RULES = {
         "a configuration becomes options; it knows nothing of what they do",
     ),
     "simulate": (
-        ["config/Value.h", "runtime/base", "runtime/plan"],
+        ["config/Value.h", "options/Cards.h", "runtime/base", "runtime/plan"],
         "a prediction follows from a plan and a machine's file",
     ),
     "runtime/base": (

@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
 # Feeds made-up bytes to everything that reads a file: tools/fuzz.sh [SECONDS]
 # [TARGET...], 60 seconds for each of onnx, plan, safetensors, torch,
-# checkpoint, npy, config, names and frames. Two run at a time. From the same
-# seeds come the same inputs; ZEROGRAPH_FUZZ_SEED=N gives others.
+# checkpoint, npy, config, machine, names and frames. Two run at a time. From
+# the same seeds come the same inputs; ZEROGRAPH_FUZZ_SEED=N gives others.
 # tests/fuzz/README.md says how to go on from what it finds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-60}
 shift || true
 targets=("$@")
-((${#targets[@]})) || targets=(onnx plan safetensors torch checkpoint npy config names frames)
+((${#targets[@]})) || targets=(onnx plan safetensors torch checkpoint npy config machine names frames)
 if ! [[ $seconds =~ ^[1-9][0-9]*$ ]]; then
-  echo "usage: tools/fuzz.sh [SECONDS] [onnx|plan|safetensors|torch|checkpoint|npy|config|names|frames...]" >&2
+  echo "usage: tools/fuzz.sh [SECONDS] [onnx|plan|safetensors|torch|checkpoint|npy|config|machine|names|frames...]" >&2
   exit 2
 fi
 
@@ -36,8 +36,9 @@ ninja -C "$FUZZ" -j"$(nproc)" fuzz >"$FUZZ/build.log" ||
 SEEDS=$FUZZ/seeds
 rm -rf "$SEEDS"
 mkdir -p "$SEEDS/plans/mlp-digits" "$SEEDS/plans/resnet-mini" "$SEEDS/onnx" \
-  "$SEEDS/config"
+  "$SEEDS/config" "$SEEDS/machine"
 cp tests/config/examples/*.*son tests/config/examples/*.yaml "$SEEDS/config"
+cp machines/*.yaml "$SEEDS/machine"
 plan() { # MODEL NAME OPTION...
   build/bin/zerograph compile "models/$1/model.onnx" \
     -o "$SEEDS/plans/$1/$2.zgplan" --micro-batch 2 "${@:3}" >/dev/null

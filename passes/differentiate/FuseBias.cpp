@@ -17,8 +17,8 @@ namespace {
 
 Type elementOf(Value value) { return getElementTypeOrSelf(value.getType()); }
 
-/// Returns whether a row of the result is one of the operand, of numbers with
-/// more bits.
+/// Returns whether a row of the result has the numbers of one of the operand: a
+/// reshape within rows, or a conversion from 16 bits to f32.
 bool keepsRows(Operation *op) {
   if (!isa<ConvertOp, ReshapeOp>(op)) {
     return false;
@@ -50,7 +50,7 @@ Chain chainOf(Value summand) {
       chain.product = plain ? product : MatmulOp();
       break;
     }
-    if (!isa<ConvertOp, ReshapeOp>(op) || !keepsRows(op)) {
+    if (!keepsRows(op)) {
       break;
     }
     chain.ops.push_back(op);
@@ -68,9 +68,9 @@ bool isParameter(Value value) {
                         argument.getArgNumber(), kParameterAttr);
 }
 
-/// Returns what a parameter is, perhaps rounded and reshaped, of which every
-/// row of `summand` has the `columns` numbers; null if there is none of this
-/// element type.
+/// Returns the vector of `columns` numbers of this element type that every row
+/// of `summand` repeats, if it is a parameter, perhaps rounded and reshaped;
+/// else null.
 Value biasOf(Value summand, Type element, int64_t columns) {
   Value bias, value = summand;
   while (true) {

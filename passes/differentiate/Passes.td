@@ -356,8 +356,9 @@ def FuseBias : Pass<"nn-fuse-bias", "::mlir::ModuleOp"> {
     Runs after `nn-tile-hidden` and before anything is computed again: forward
     and what repeats it have the same sums.
 
-    reassociates: of 16 bits, leaves out the rounding before the sum; otherwise
-    bitwise.
+    reassociates: of 16 bits, the product rounds its sum with the bias, and who
+    reads that in f32 reads it rounded; without the pass the product alone is
+    rounded.
   }];
   let statistics = [Statistic<"fused", "fused", "Biases that products add">];
 }

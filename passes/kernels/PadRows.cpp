@@ -114,7 +114,8 @@ private:
                kernel.getForm() == nn::KernelForm::columns;
       }
       auto matmul = dyn_cast<nn::MatmulOp>(user);
-      return matmul && isByLibrary(matmul) && matmul.getInto() != name;
+      return matmul && isByLibrary(matmul) && matmul.getInto() != name &&
+             matmul.getBias() != name;
     });
   }
 

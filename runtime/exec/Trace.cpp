@@ -132,10 +132,11 @@ absl::Status TraceFile::write(const plan::Plan &plan,
     std::set<int> threads;
     for (int p = 0; p < plan.programs_size(); ++p) {
       const plan::Program &program = plan.programs(p);
+      const std::vector<StepTime> &times = ranks[rank][size_t(p)];
       Lanes lanes(plan);
-      for (int i = 0; i < program.steps_size(); ++i) {
+      for (int i = 0; i < int(times.size()); ++i) {
         const plan::Step &step = program.steps(i);
-        const StepTime &time = ranks[rank][p][i];
+        const StepTime &time = times[size_t(i)];
         int thread = lanes.threadOf(step, time);
         if (threads.insert(thread).second) {
           events.push_back(

@@ -11,7 +11,8 @@
 
 namespace zerograph {
 
-/// Maps, for one rank, program -> step -> when it was last worked on.
+/// Maps, for one rank, program -> step -> when it was last worked on; a program
+/// that did not run has no steps.
 using StepTimes = std::vector<std::vector<StepTime>>;
 
 /// A file in the Trace Event Format, which Perfetto and chrome://tracing draw:

@@ -20,6 +20,11 @@ struct StoredMatrices {
 };
 StoredMatrices matricesOf(const plan::Matmul &matmul);
 
+/// Returns the access of a product's step that is its scratch, if it has any.
+inline int scratchAccess(const plan::Matmul &matmul) {
+  return matmul.bias() ? 4 : 3;
+}
+
 } // namespace zerograph
 
 #endif // ZEROGRAPH_RUNTIME_PLAN_MATRICES_H

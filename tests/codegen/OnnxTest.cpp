@@ -373,6 +373,16 @@ std::vector<Case> allCases() {
        "%y = nn.matmul %a, %b into %c : tensor<3x5xf32> : tensor<3x4xf32>, "
        "tensor<4x5xf32> -> tensor<3x5xf32>",
        "3x5xf32"},
+      {"matmul_bias",
+       {{"a", "3x4xf32"}, {"b", "4x5xf32"}, {"v", "5xf32"}},
+       "%y = nn.matmul %a, %b bias %v : tensor<5xf32> : tensor<3x4xf32>, "
+       "tensor<4x5xf32> -> tensor<3x5xf32>",
+       "3x5xf32"},
+      {"matmul_batch_bias",
+       {{"a", "2x3x4xf32"}, {"b", "2x4x5xf32"}, {"v", "5xf32"}},
+       "%y = nn.matmul %a, %b bias %v : tensor<5xf32> : "
+       "tensor<2x3x4xf32>, tensor<2x4x5xf32> -> tensor<2x3x5xf32>",
+       "2x3x5xf32"},
       {"matmul_batch_into",
        {{"a", "2x3x4xf32"}, {"b", "2x4x5xf32"}, {"c", "2x3x5xf32"}},
        "%y = nn.matmul %a, %b into %c : tensor<2x3x5xf32> : "

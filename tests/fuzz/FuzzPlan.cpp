@@ -6,18 +6,38 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/plan/Inspect.h"
+#include "runtime/plan/Mesh.h"
 #include "runtime/plan/PlanFile.h"
 #include "runtime/plan/Verify.h"
+#include "simulate/Predict.h"
 #include "tests/fuzz/Mutate.h"
 #include "tests/fuzz/Require.h"
 
 #include "google/protobuf/stubs/logging.h"
+
+#include <cmath>
 
 using namespace zerograph;
 using fuzz::require;
 using fuzz::requireReason;
 
 ZG_FUZZ_MESSAGES(plan::Plan)
+
+/// Steps take some time, or it is said why that cannot be told.
+static void requirePrediction(const plan::Plan &plan) {
+  for (const char *name : {"x86-server", "h100-sxm"}) {
+    simulate::Machine machine = simulate::findMachine(name).value();
+    simulate::Cluster cluster{1, worldOf(plan)};
+    auto prediction = simulate::predict(plan, machine, cluster);
+    requireReason(prediction.status());
+    if (prediction.ok()) {
+      require(std::isfinite(prediction->seconds) && prediction->seconds >= 0,
+              "a step that takes no time of this world");
+      auto json = simulate::predictionJson(plan, machine, cluster, *prediction);
+      require(!simulate::predictionText(json).empty(), "no prediction");
+    }
+  }
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   google::protobuf::LogSilencer silencer;
@@ -46,6 +66,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       require(!section.text(*report, /*exact=*/false).empty(), section.name);
     }
     require(!report->dump().empty(), "an empty report");
+  }
+  if (verified.ok()) {
+    requirePrediction(loaded->plan);
   }
   return 0;
 }

@@ -102,7 +102,7 @@ absl::Status bindLibraryCalls(const plan::Plan &plan) {
   void *const none = reinterpret_cast<void *>(4096);
   for (const plan::Program &program : plan.programs()) {
     for (const plan::Step &step : program.steps()) {
-      int operands = step.matmul().bias() ? 4 : 3;
+      int operands = scratchAccess(step.matmul());
       uint64_t scratch =
           step.accesses_size() > operands ? step.accesses(operands).bytes() : 0;
       if (step.has_matmul()) {

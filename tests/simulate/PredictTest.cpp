@@ -59,7 +59,7 @@ TEST(Predict, RefusesWhatItCannotTell) {
   plan::Plan plan = planOfTwo();
   Machine machine = findMachine("x86-server").value();
   expectSays(predict(plan, machine, {1, 3}).status(),
-             "1 nodes of 3 ranks have other ranks than the 2 of the plan");
+             "the 2 ranks of the plan are not 1 nodes of 3");
   expectSays(predict(plan, findMachine("a100-80").value(), {1, 2}).status(),
              "the plan is for host, and NVIDIA A100 SXM, 80 GB is a machine of "
              "cuda",

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <string>
 #include <vector>
 
 namespace zerograph::simulate {
@@ -77,14 +79,16 @@ TEST(ProductTime, IsNearNvidiasModel) {
       {"b200", 4096, 1536, 28672, 219.1e-6},
       {"b200", 1024, 3072, 768, 14.72e-6},
   };
-  std::vector<double> errors;
+  std::map<std::string, std::vector<double>> errors; // by machine
   for (const Known &known : kKnown) {
     Machine machine = machineOf(known.machine);
     double seconds = secondsOf(machine, {1, known.m, known.n, known.k}) + 11e-6;
-    errors.push_back(std::abs(seconds / known.seconds - 1));
+    errors[known.machine].push_back(std::abs(seconds / known.seconds - 1));
   }
-  std::sort(errors.begin(), errors.end());
-  EXPECT_LT(errors[errors.size() / 2], 0.15);
+  for (auto &[machine, all] : errors) {
+    std::sort(all.begin(), all.end());
+    EXPECT_LT(all[all.size() / 2], 0.15) << machine;
+  }
 }
 
 TEST(ProductTime, LargeProductsReachThePeak) {

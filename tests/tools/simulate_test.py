@@ -26,9 +26,9 @@ class Simulate(Case):
         self.assertIn("all_gather", {e["op"] for e in json_["exposed"]})
         text = self.succeeds("simulate", "x.zgplan", "--machine",
                              "h100-sxm").stdout
-        self.assertRegex(text, r"^a step takes about [0-9.]+ [mu]?s on NVIDIA "
-                         r"H100 SXM, 80 GB: [0-9,]+ samples a second, [0-9,]+ "
-                         r"tokens a second\n")
+        self.assertRegex(text, r"^a step takes about [0-9.]+ [mu]?s on 8 ranks, "
+                         r"8 a node, of NVIDIA H100 SXM, 80 GB\n[0-9,]+ samples "
+                         r"a second, [0-9,]+ tokens a second\n")
         for part in ("it fits: ", "products by a library", "streams work for:",
                      "it waits longest for:", "all_gather"):
             self.assertIn(part, text)
@@ -39,30 +39,60 @@ class Simulate(Case):
         four = self.predict("--machine", "h100-sxm", "--nodes", "4")
         self.assertEqual((four["nodes"], four["ranks_per_node"]), (4, 2))
         self.assertGreater(four["parts"]["waits"], one["parts"]["waits"])
+        also = self.predict("--machine", "h100-sxm", "--ranks-per-node", "2")
+        self.assertEqual(also, four)
+        self.succeeds(*COMPILE, "--ranks", "16", "--zero", "3")
+        several = self.predict("--machine", "h100-sxm")
+        self.assertEqual((several["nodes"], several["ranks_per_node"]), (2, 8))
+
+    def test_ranks_of_a_host_share_its_memory(self):
+        self.succeeds("compile", GPT, "-o", "x.zgplan", "--micro-batch", "4",
+                      "--dim", "seq=16", "--ranks", "2")
+        report = self.predict("--machine", "x86-server")
+        self.assertEqual(report["ranks_per_device"], 2)
+        arenas = self.inspect("x.zgplan")["memory"]
+        self.assertIn("for 2 ranks together", self.succeeds(
+            "simulate", "x.zgplan", "--machine", "x86-server").stdout)
+        self.assertEqual(report["device_bytes"] % 2, 0, arenas)
 
     def test_what_if_is_another_machine(self):
         self.succeeds(*COMPILE)
         a = self.predict("--machine", "h100-sxm", "--what-if",
-                         "memory_bandwidth=4800,memory=141")
+                         "memory_bandwidth=4800")
         b = self.predict("--machine", "h200")
         self.assertEqual(a["step_seconds"], b["step_seconds"])
 
     def test_trace(self):
-        self.succeeds(*COMPILE)
+        """One run of each program, after the other; evaluations have none."""
+        self.succeeds(*COMPILE, "--accumulate", "2", "--evaluate")
         self.succeeds("simulate", "x.zgplan", "--machine", "h100-sxm",
                       "--trace", "trace.json")
         with open(self.path("trace.json"), encoding="utf-8") as file:
-            events = json.load(file)["traceEvents"]
-        self.assertGreater(len([e for e in events if e["ph"] == "X"]), 20)
+            events = [e for e in json.load(file)["traceEvents"]
+                      if e["ph"] == "X"]
+        times = {}
+        for event in events:
+            times.setdefault(event["args"]["program"], []).append(
+                (event["ts"], event["ts"] + event["dur"]))
+        self.assertEqual(set(times), {"micro", "update"})
+        self.assertGreater(len(times["micro"]), 20)
+        self.assertGreaterEqual(min(times["update"])[0],
+                                max(end for _, end in times["micro"]) - 1)
 
     def test_refusals(self):
         self.succeeds(*COMPILE)
         self.refused("simulate", "x.zgplan", "--machine", "h100",
-                     parts=["'h100' is no file", "h100-sxm"])
+                     parts=["no machine 'h100'", "h100-sxm"])
         self.refused("simulate", "x.zgplan", "--machine", "x86-server",
                      parts=["the plan is for cuda", "--target host"])
         self.refused("simulate", "x.zgplan", "--machine", "h200", "--nodes",
-                     "2", parts=["other ranks than the 1 of the plan"])
+                     "2", parts=["the 1 ranks of the plan are not 2 nodes of 1"])
+        self.refused("simulate", "x.zgplan", "--machine", "a100-80",
+                     parts=["the plan is for sm_90", "(sm_80) cannot run",
+                            "--target cuda:sm_80"])
+        self.refused("simulate", "x.zgplan", "--machine", "h200", "--trace",
+                     "x.zgplan", parts=["would write over x.zgplan"])
+        self.succeeds("verify", "x.zgplan")
         self.refused("simulate", "x.zgplan", "--machine", "h200", "--what-if",
                      "links=2x", parts=["'links' is no figure"])
 

@@ -27,11 +27,12 @@ void matmulForm(MatmulOp op, OnnxGraph &graph) {
     a = graph.convert(a, element); // exact, and the sum is not rounded
     b = graph.convert(b, element);
   }
+  Value added = op.getInto() ? op.getInto() : op.getBias();
   int64_t rank = op.getResult().getType().getRank();
   if (rank == 2) {
     SmallVector<std::string> operands = {a, b};
-    if (op.getInto()) {
-      operands.push_back(graph.value(op.getInto()));
+    if (added) {
+      operands.push_back(graph.value(added)); // repeats a bias
     }
     return graph.set(
         op.getResult(),
@@ -46,8 +47,8 @@ void matmulForm(MatmulOp op, OnnxGraph &graph) {
     b = graph.transpose(b, lastTwoExchanged(rank));
   }
   std::string product = graph.node("MatMul", {a, b});
-  if (op.getInto()) {
-    product = graph.node("Add", {product, graph.value(op.getInto())});
+  if (added) {
+    product = graph.node("Add", {product, graph.value(added)});
   }
   graph.set(op.getResult(), product);
 }

@@ -223,8 +223,8 @@ def Sched_MatmulOp : Sched_StepOp<"matmul", (ins
           batch 1 m 4 n 8 k 8 : f32 transpose_b
     }
     ```
-    Accesses: A, B, C, with `bias` a vector of N that is added to every row of C
-    and, where the library needs it, scratch. Matrices are row-major; `transpose_a` says that A is stored as [K, M]. They are dense,
+    Accesses: A, B and C; with `bias` a vector of N, which is added to every row
+    of C; and scratch, where the library needs it. Matrices are row-major; `transpose_a` says that A is stored as [K, M]. They are dense,
     unless `lda`, `ldb` or `ldc` says how many elements apart the rows of A, B
     or C begin, as they are stored. C has
     the type of A and B unless another one follows, `: bf16 -> f32`. With

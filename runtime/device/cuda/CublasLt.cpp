@@ -86,7 +86,7 @@ ProductKind CublasLt::kindOf(const plan::Step &step,
     kind.align_bias =
         align(3, part.bias * elementSize(resultType(kind.matmul)));
   }
-  int scratch = step.matmul().bias() ? 4 : 3;
+  int scratch = scratchAccess(step.matmul());
   kind.workspace = step.accesses_size() > scratch
                        ? usableWorkspace(step.accesses(scratch).bytes())
                        : 0;
@@ -96,7 +96,7 @@ ProductKind CublasLt::kindOf(const plan::Step &step,
 absl::StatusOr<std::unique_ptr<Operation>>
 CublasLt::bind(const StepBinding &step) const {
   const plan::Step &what = *step.step;
-  size_t scratch = what.matmul().bias() ? 4 : 3;
+  size_t scratch = size_t(scratchAccess(what.matmul()));
   if (step.ranges.size() < scratch ||
       step.ranges.size() != size_t(what.accesses_size())) {
     return absl::InvalidArgumentError(

@@ -120,7 +120,7 @@ auto CublasLtProduct::describe(CUdeviceptr bias) const
   ZG_CUBLASLT(api, cublasLtMatmulDescSetAttribute, made,
               CUBLASLT_MATMUL_DESC_TRANSB, &right_op, sizeof(right_op));
   if (matmul.bias()) {
-    // Of the rows of C', which are our columns, and of its type.
+    // It has a number for each row of C', which is our column.
     uint32_t epilogue = CUBLASLT_EPILOGUE_BIAS;
     ZG_CUBLASLT(api, cublasLtMatmulDescSetAttribute, made,
                 CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof(epilogue));

@@ -8,6 +8,7 @@
 #include "runtime/device/host/KernelModule.h"
 #include "runtime/device/host/MatmulLibrary.h"
 #include "runtime/device/host/SharedOperation.h"
+#include "runtime/plan/Matrices.h"
 
 #include <algorithm>
 #include <cstring>
@@ -254,7 +255,7 @@ zerograph::makeOperation(WorkerPool &pool, const Module *module,
     return makeLaunch(pool, module, step);
   case plan::Step::kMatmul:
     return makeLibraryCall(
-        pool, step, what.matmul().bias() ? 4 : 3,
+        pool, step, size_t(scratchAccess(what.matmul())),
         [&](const auto &at, std::byte *scratch, uint64_t bytes) {
           void *bias = what.matmul().bias() ? at[3] : nullptr;
           return bindMatmul(what.matmul(), {at[0], at[1], at[2], bias}, scratch,

@@ -18,7 +18,7 @@ nn.program @linear(%x: tensor<4x8xf32>, %w: tensor<8x6xf32>,
 
 // -----
 
-// Of 16 bits: the product rounds the sum, and no more is rounded.
+// A product of 16 bits rounds the sum, and nothing is rounded after it.
 
 // CHECK-LABEL: nn.program @half
 // CHECK: %[[B:.+]] = nn.convert %b : tensor<6xf32> -> tensor<6xbf16>
@@ -68,4 +68,26 @@ nn.program @others(%x: tensor<6x8xf32>, %w: tensor<8x6xf32>, %h: tensor<6x8xbf16
   %9 = nn.convert %8 : tensor<6x6xbf16> -> tensor<6x6xf32>
   %10 = nn.binary add %9, %rows : tensor<6x6xf32>
   nn.return %0, %1, %4, %7, %10 : tensor<6x6xf32>, tensor<6x6xf32>, tensor<6x6xf32>, tensor<6x6xf32>, tensor<6x6xf32>
+}
+
+// -----
+
+// The bias may be made after the product; a product has one.
+
+// CHECK-LABEL: nn.program @two
+// CHECK: %[[B:.+]] = nn.convert %b : tensor<6xf32> -> tensor<6xbf16>
+// CHECK: %[[Y:.+]] = nn.matmul %{{.+}}, %{{.+}} bias %[[B]] : tensor<6xbf16>
+// CHECK: %[[WIDE:.+]] = nn.convert %[[Y]]
+// CHECK: nn.binary add %[[WIDE]], %{{.+}} : tensor<4x6xf32>
+nn.program @two(%x: tensor<4x8xbf16>, %w: tensor<8x6xbf16>,
+                %b: tensor<6xf32> {nn.parameter = #nn.parameter<"b", module = "", trainable = true, init = zeros>}) -> tensor<4x6xf32> {
+  %0 = nn.matmul %x, %w : tensor<4x8xbf16>, tensor<8x6xbf16> -> tensor<4x6xbf16>
+  %1 = nn.convert %0 : tensor<4x6xbf16> -> tensor<4x6xf32>
+  %2 = nn.convert %b : tensor<6xf32> -> tensor<6xbf16>
+  %3 = nn.reshape %2 : tensor<6xbf16> -> tensor<1x6xbf16>
+  %4 = nn.broadcast %3 : tensor<1x6xbf16> -> tensor<4x6xbf16>
+  %5 = nn.convert %4 : tensor<4x6xbf16> -> tensor<4x6xf32>
+  %6 = nn.binary add %1, %5 : tensor<4x6xf32>
+  %7 = nn.binary add %6, %5 : tensor<4x6xf32>
+  nn.return %7 : tensor<4x6xf32>
 }

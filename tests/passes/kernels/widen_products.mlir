@@ -37,3 +37,16 @@ nn.program @taken(%x: tensor<4x4xbf16>, %y: tensor<4x4xf32>) -> (tensor<4x4xbf16
   %1 = nn.matmul %y, %y : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
   nn.return %0, %1 : tensor<4x4xbf16>, tensor<4x4xf32>
 }
+
+// A bias of 16 bits is added where the sum is rounded, one of f32 by the product.
+// CHECK-LABEL: nn.program @biased
+// CHECK: %[[P:.*]] = nn.matmul %{{.*}}, %{{.*}} : tensor<4x8xf32>, tensor<8x4xf32> -> tensor<4x4xf32>
+// CHECK-NEXT: nn.kernel rows ({{.*}} = %[[P]], {{.*}} = %b) : (tensor<4x4xf32>, tensor<4xf16>) -> tensor<4x4xf16>
+// CHECK: nn.binary add
+// CHECK: nn.convert
+// CHECK: nn.matmul %{{.*}}, %{{.*}} bias %c : tensor<4xf32>
+nn.program @biased(%x: tensor<4x8xf16>, %y: tensor<8x4xf16>, %b: tensor<4xf16>, %c: tensor<4xf32>) -> (tensor<4x4xf16>, tensor<4x4xf32>) {
+  %0 = nn.matmul %x, %y bias %b : tensor<4xf16> : tensor<4x8xf16>, tensor<8x4xf16> -> tensor<4x4xf16>
+  %1 = nn.matmul %x, %y bias %c : tensor<4xf32> : tensor<4x8xf16>, tensor<8x4xf16> -> tensor<4x4xf32>
+  nn.return %0, %1 : tensor<4x4xf16>, tensor<4x4xf32>
+}
