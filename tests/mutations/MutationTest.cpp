@@ -11,6 +11,7 @@
 #include "runtime/device/host/KernelModule.h"
 #include "runtime/device/host/MatmulLibrary.h"
 #include "runtime/device/host/TargetCheck.h"
+#include "runtime/plan/Matrices.h"
 #include "runtime/plan/PlanFile.h"
 #include "runtime/plan/Verify.h"
 #include "tests/e2e/Harness.h"
