@@ -15,6 +15,7 @@ int main(int argc, char **argv) {
   zerograph::addInspect(line);
   zerograph::addVerify(line);
   zerograph::addSimulate(line);
+  zerograph::addAdvise(line);
   zerograph::addEnv(line);
   return line.main(argc, argv);
 }

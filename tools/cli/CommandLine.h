@@ -86,11 +86,13 @@ private:
 void printFindings(const std::vector<std::string> &warnings,
                    const std::vector<std::string> &notes);
 
-/// The commands. `compile`, `run`, `export`, `explain`, `simulate` and `train`
-/// of models are in zerograph alone; the others need the runtime only.
+/// The commands. `compile`, `run`, `export`, `explain`, `simulate`, `advise`
+/// and `train` of models are in zerograph alone; the others need the runtime
+/// only.
 void addInspect(CommandLine &line);
 void addVerify(CommandLine &line);
 void addSimulate(CommandLine &line);
+void addAdvise(CommandLine &line);
 void addEnv(CommandLine &line);
 void addCheckpoint(CommandLine &line);
 void addTrainPlan(CommandLine &line);

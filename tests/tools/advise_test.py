@@ -1,0 +1,64 @@
+"""`zerograph advise`: which strategy trains a model fastest."""
+
+import json
+
+from support import Case, GPT, main
+
+ADVISE = ["advise", GPT, "--dim", "seq=16", "--machine", "h100-sxm", "--ranks",
+          "2", "--convolution", "generated"]
+# What is left of a card for two ranks' arenas is 0.1 * 10^9 bytes.
+SMALL = ["--what-if", "memory=5.24"]
+
+
+class Advise(Case):
+
+    def advise(self, *options):
+        result = self.run_program(*ADVISE, "--json", *options)
+        return json.loads(result.stdout)
+
+    def test_the_first_is_the_fastest_and_fits(self):
+        report = self.advise("--recompute", "none", "--global-batch", "16")
+        rates = [t["samples_per_second"] for t in report["trials"]]
+        self.assertEqual(rates, sorted(rates, reverse=True))
+        self.assertEqual(len(rates), 4, "stages")
+        first = report["trials"][0]
+        self.assertEqual(first["micro_batch"] * first["accumulate"] * 2, 16)
+        self.succeeds("compile", GPT, "-o", "x.zgplan", "--dim", "seq=16",
+                      "--ranks", "2", "--target", report["target"],
+                      "--convolution", "generated",
+                      "--micro-batch", str(first["micro_batch"]),
+                      "--accumulate", str(first["accumulate"]),
+                      *first["strategy"].split())
+        seen = json.loads(self.succeeds("simulate", "x.zgplan", "--machine",
+                                        "h100-sxm", "--json").stdout)
+        self.assertEqual(seen["step_seconds"], first["step_seconds"])
+
+    def test_the_largest_micro_batch_is_proved(self):
+        report = self.advise(*SMALL, "--zero", "3", "--recompute", "units")
+        largest = report["trials"][0]["largest_micro_batch"]
+        for size, fits in ((largest, True), (largest + 1, False)):
+            self.succeeds("compile", GPT, "-o", "x.zgplan", "--dim", "seq=16",
+                          "--ranks", "2", "--target", "cuda:sm_90", "--zero",
+                          "3", "--recompute", "units", "--convolution",
+                          "generated", "--micro-batch", str(size))
+            seen = json.loads(self.succeeds(
+                "simulate", "x.zgplan", "--machine", "h100-sxm", "--json",
+                *SMALL).stdout)
+            self.assertEqual(seen["fits"], fits, size)
+
+    def test_what_does_not_fit_says_what_it_needs(self):
+        result = self.run_program(*ADVISE, "--what-if", "memory=5.14",
+                                  "--recompute", "none", "--zero", "0")
+        self.assertRegex(result.stdout, r"--zero 0 does not fit: needs [0-9.]+ "
+                         r"MiB of [0-9.]+ [KM]iB at a micro-batch of 1\n")
+        self.assertEqual(result.returncode, 1)
+
+    def test_refusals(self):
+        self.refused(*ADVISE, "--micro-batch", "4",
+                     parts=["--global-batch"])
+        self.refused(*ADVISE, "--global-batch", "3",
+                     parts=["expected a multiple of 2"])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,173 @@
+//===- Advise.cpp - which strategy trains a model fastest on a machine ----===//
+
+#include "tools/advise/Advise.h"
+
+#include "options/Sizes.h"
+#include "runtime/base/Status.h"
+
+#include <algorithm>
+
+namespace zerograph {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Micro-batches that are tried of a strategy, and the samples of one.
+constexpr int kMostTries = 10;
+constexpr uint64_t kMostSamples = 1 << 16;
+
+/// Tries one strategy at several micro-batches.
+class Trying {
+public:
+  Trying(const Question &question, const Strategy &strategy)
+      : question(question) {
+    best.strategy = strategy;
+  }
+
+  absl::StatusOr<Trial> run() {
+    ZG_ASSIGN_OR_RETURN(bool fits, at(1));
+    if (!fits) {
+      return best; // rejected
+    }
+    uint64_t bytes = needed;
+    absl::Status status = question.global_batch ? divide(bytes) : search(bytes);
+    if (!status.ok()) {
+      return status;
+    }
+    return best;
+  }
+
+private:
+  /// Finds the largest micro-batch that fits, where one of 1 needs `bytes`.
+  /// Memory grows about evenly with it: each guess is where it should end.
+  absl::Status search(uint64_t bytes) {
+    uint64_t fitting = 1, bytesFitting = bytes;
+    uint64_t refused = 0; // the smallest, once one is known
+    double slope = 0;
+    for (int tries = 0; tries < kMostTries; ++tries) {
+      if (refused == fitting + 1) {
+        break;
+      }
+      uint64_t more = 1;
+      if (slope > 0) {
+        more = uint64_t(std::min(double(kMostSamples),
+                                 double(usable - bytesFitting) / slope));
+      }
+      uint64_t end = refused ? refused - 1 : kMostSamples;
+      uint64_t next = std::clamp(fitting + more, fitting + 1, end);
+      ZG_ASSIGN_OR_RETURN(bool fits, at(next));
+      (fits ? fitting : refused) = next;
+      bytesFitting = fits ? needed : bytesFitting;
+      slope = (double(needed) - double(bytes)) / double(next - 1);
+    }
+    return absl::OkStatus();
+  }
+
+  /// Tries the powers of two that divide a rank's samples of a step, the
+  /// largest that should fit first.
+  absl::Status divide(uint64_t bytes) {
+    uint64_t part = question.global_batch / question.cluster.ranks();
+    uint64_t most = part & (~part + 1);
+    if (most < 2) {
+      return absl::OkStatus();
+    }
+    ZG_ASSIGN_OR_RETURN(bool fits, at(2));
+    double slope = std::max(1.0, double(needed) - double(bytes));
+    double room = double(usable - bytes) / slope + 1;
+    uint64_t size = 2;
+    while (fits && double(2 * size) <= room && 2 * size <= most) {
+      size *= 2;
+    }
+    for (fits = false; size > 2 && !fits; size /= 2) {
+      ZG_ASSIGN_OR_RETURN(fits, at(size));
+    }
+    return absl::OkStatus();
+  }
+
+  /// Compiles and simulates; keeps the fastest that fits. Returns whether this
+  /// one does.
+  absl::StatusOr<bool> at(uint64_t micro_batch) {
+    CompileOptions options = question.options;
+    best.strategy.apply(options);
+    options.micro_batch = int64_t(micro_batch);
+    uint64_t accumulate = 1;
+    if (question.global_batch) {
+      accumulate =
+          question.global_batch / (micro_batch * question.cluster.ranks());
+      options.accumulate = int64_t(accumulate);
+    }
+    ZG_RETURN_IF_ERROR(question.bind(options));
+    ZG_ASSIGN_OR_RETURN(CompileResult result, compile(options));
+    ZG_ASSIGN_OR_RETURN(
+        simulate::Prediction prediction,
+        simulate::predict(result.plan, question.machine, question.cluster));
+    Json json = simulate::predictionJson(result.plan, question.machine,
+                                         question.cluster, prediction);
+    needed = json["device_bytes"].get<uint64_t>();
+    usable = json["usable_bytes"].get<uint64_t>();
+    bool fits = json["fits"].get<bool>();
+    if (fits) {
+      best.largest = std::max(best.largest, micro_batch);
+    }
+    double rate = json["samples_per_second"].get<double>();
+    if (fits && rate > best.samples_per_second) {
+      best.micro_batch = micro_batch;
+      best.accumulate = accumulate;
+      best.seconds = json["step_seconds"].get<double>();
+      best.samples_per_second = rate;
+      best.device_bytes = needed;
+      best.bound = largestPart(json["parts"]);
+    } else if (best.micro_batch == 0) {
+      best.rejected = absl::StrCat("needs ", options::sizeText(needed), " of ",
+                                   options::sizeText(usable),
+                                   " at a micro-batch of ", micro_batch);
+    }
+    return fits;
+  }
+
+  static std::string largestPart(const Json &parts) {
+    std::string name;
+    double most = -1;
+    for (const auto &[key, seconds] : parts.items()) {
+      if (seconds.get<double>() > most) {
+        most = seconds.get<double>();
+        name = key;
+      }
+    }
+    return name;
+  }
+
+  const Question &question;
+  Trial best;
+  uint64_t needed = 0, usable = 0; // by the last that was compiled
+};
+
+bool offloads(const Strategy &strategy) {
+  return strategy.offload_optimizer != "none" ||
+         strategy.offload_param != "none";
+}
+
+} // namespace
+
+absl::StatusOr<Advice> advise(const Question &question) {
+  Advice advice;
+  bool fits = false; // without offloading
+  for (const Strategy &strategy : question.strategies) {
+    if (offloads(strategy) && fits && !question.all) {
+      continue;
+    }
+    auto trial = Trying(question, strategy).run();
+    if (!trial.ok()) {
+      return annotate(trial.status(), strategy.text());
+    }
+    fits |= trial->micro_batch > 0 && !offloads(strategy);
+    (trial->micro_batch ? advice.trials : advice.rejected).push_back(*trial);
+  }
+  std::stable_sort(advice.trials.begin(), advice.trials.end(),
+                   [](const Trial &a, const Trial &b) {
+                     return a.samples_per_second > b.samples_per_second;
+                   });
+  return advice;
+}
+
+} // namespace zerograph

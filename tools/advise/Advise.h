@@ -1,0 +1,51 @@
+//===- Advise.h - which strategy trains a model fastest on a machine ------===//
+
+#ifndef ZEROGRAPH_TOOLS_ADVISE_ADVISE_H
+#define ZEROGRAPH_TOOLS_ADVISE_ADVISE_H
+
+#include "simulate/Predict.h"
+#include "tools/advise/Strategies.h"
+#include "tools/compiler/Compile.h"
+
+#include <functional>
+
+namespace zerograph {
+
+/// What is asked for.
+struct Question {
+  CompileOptions options; ///< of every plan, but for strategy and micro-batch
+  std::vector<Strategy> strategies;
+  simulate::Machine machine;
+  simulate::Cluster cluster;
+  uint64_t global_batch = 0; ///< samples of a step; 0: one micro-batch a rank
+  bool all = false;          ///< also strategies that cannot gain
+  /// Gives the dims of a model the sizes that a micro-batch decides.
+  std::function<absl::Status(CompileOptions &)> bind;
+};
+
+/// A strategy, tried: at the fastest of the micro-batches that were.
+struct Trial {
+  Strategy strategy;
+  uint64_t micro_batch = 0, accumulate = 1;
+  uint64_t largest = 0; ///< micro-batch that was seen to fit
+  double seconds = 0, samples_per_second = 0;
+  uint64_t device_bytes = 0;
+  std::string bound;    ///< names the largest part of the step
+  std::string rejected; ///< empty, or why it is none
+};
+
+struct Advice {
+  std::vector<Trial> trials;   ///< fastest first
+  std::vector<Trial> rejected; ///< in the order of the strategies
+};
+
+/// Compiles and simulates every strategy at several micro-batches up to the
+/// largest that fits, beyond which one was seen not to; with a global batch, at
+/// powers of two that divide a rank's part of it. Strategies that offload are
+/// left out where something fits without. An error is one of the model or of
+/// options, not of memory.
+absl::StatusOr<Advice> advise(const Question &question);
+
+} // namespace zerograph
+
+#endif // ZEROGRAPH_TOOLS_ADVISE_ADVISE_H
