@@ -26,7 +26,7 @@ using zerograph::expectSays;
 
 namespace {
 
-/// What a product adds to its elements, if anything.
+/// Says what a product adds to its elements.
 enum class Added { nothing, into, bias };
 
 struct Shape {

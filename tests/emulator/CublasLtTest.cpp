@@ -228,15 +228,33 @@ TEST_F(CublasLtTest, ShapesTransposesBatchesAndTypes) {
   }
 }
 
+// Whether there is room for sums of parts or not: with a bias there are none.
 TEST_F(CublasLtTest, AddsABias) {
   for (auto [type, tolerance] :
        {std::pair(plan::F32, 1e-5), {plan::F64, 1e-14}, {plan::BF16, 8e-3}}) {
+    std::string first;
     for (uint64_t workspace : {uint64_t(0), 4096 + kWorkspaceSlack}) {
       OneProduct product(type, 2, 12, 10, 96, false, true, workspace,
                          /*tf32=*/false, /*bias=*/true);
-      expectRight(product, run(product), tolerance);
+      product.fine = type != plan::BF16;
+      std::string memory = run(product);
+      expectRight(product, memory, tolerance);
+      std::string got = result(product, memory);
+      EXPECT_TRUE(first.empty() || got == first);
+      first = got;
     }
   }
+}
+
+TEST_F(CublasLtTest, ABiasThatIsAlignedWorseIsRefused) {
+  emulator::Gpu gpu(1);
+  emulator::CublasLt library(gpu);
+  OneProduct product(plan::F32, 1, 12, 10, 96, false, true, /*workspace=*/0,
+                     /*tf32=*/false, /*bias=*/true);
+  product.step->mutable_accesses(3)->set_offset(8);
+  std::string memory;
+  expectSays(runOn(product, memory), "its bias begins at a multiple of 8 bytes",
+             "cuBLASLt takes one at a multiple of 16");
 }
 
 // With a workspace the emulated library sums up halves of k there, and writes

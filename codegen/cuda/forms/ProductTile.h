@@ -70,8 +70,8 @@ private:
   Value shared, pointer, start, first;
 };
 
-/// What a product adds to its elements: operand 2, with a number an element of
-/// the result, or a column.
+/// Says what a product adds to its elements: operand 2, with a number an
+/// element of the result, or a column.
 enum class Addend { none, elements, columns };
 
 /// Stores neighbouring elements, those that are before column `n`, each with

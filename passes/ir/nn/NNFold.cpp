@@ -61,7 +61,7 @@ OpFoldResult ConvertOp::fold(FoldAdaptor) {
   if (getType() == getOperand().getType()) {
     return getOperand();
   }
-  // What f32 is made of, again: f32 holds all numbers of 16 bits.
+  // Numbers of 16 bits that were widened narrow to themselves.
   auto widening = getOperand().getDefiningOp<ConvertOp>();
   bool exact = widening && widening.getOperand().getType() == getType() &&
                isHalf(getElementTypeOrSelf(getType())) &&

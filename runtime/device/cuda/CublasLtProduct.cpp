@@ -37,10 +37,19 @@ absl::StatusOr<Types> typesOf(plan::ElementType type, bool allow_tf32) {
   }
 }
 
-/// The schemes whose sums are made in one order. The others add into C as parts
-/// are ready, or round them to its type.
-constexpr uint32_t kSchemes =
-    CUBLASLT_REDUCTION_SCHEME_NONE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+/// Returns the schemes whose sums are made in one order. The others add into C
+/// as parts are ready, or round them to its type. A sum of parts is rounded to
+/// that before a bias is added (pytorch's pull request 180875): with one, there
+/// are no parts.
+uint32_t schemesOf(const plan::Matmul &matmul) {
+  return matmul.bias() ? CUBLASLT_REDUCTION_SCHEME_NONE
+                       : CUBLASLT_REDUCTION_SCHEME_NONE |
+                             CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+}
+
+/// Bytes at a multiple of which a bias must begin: the library chooses as if it
+/// did (pytorch's pull request 194497).
+constexpr uint32_t kBiasAlignment = 16;
 
 /// The number of candidates, of which the first that can be used is taken.
 constexpr int kCandidates = 8;
@@ -80,6 +89,11 @@ std::string ProductKind::text() const {
 absl::StatusOr<std::unique_ptr<CublasLtProduct>>
 CublasLtProduct::create(const CublasLtApi &api, cublasLtHandle_t handle,
                         const ProductKind &kind) {
+  if (kind.matmul.bias() && kind.align_bias % kBiasAlignment != 0) {
+    return absl::UnimplementedError(absl::StrCat(
+        "its bias begins at a multiple of ", kind.align_bias,
+        " bytes; cuBLASLt takes one at a multiple of ", kBiasAlignment));
+  }
   std::unique_ptr<CublasLtProduct> product(
       new CublasLtProduct(api, handle, kind));
   ZG_ASSIGN_OR_RETURN(product->operation, product->describe(/*bias=*/0));
@@ -152,8 +166,9 @@ auto CublasLtProduct::makePreference() const
   };
   ZG_RETURN_IF_ERROR(
       set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kind.workspace));
-  ZG_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, kSchemes));
-  // What the result's epilogue reads counts with it.
+  ZG_RETURN_IF_ERROR(
+      set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, schemesOf(kind.matmul)));
+  // The epilogue reads the bias where it writes the result.
   uint32_t align_d = kind.matmul.bias()
                          ? std::min(kind.align_c, kind.align_bias)
                          : kind.align_c;
@@ -175,9 +190,11 @@ CublasLtProduct::whyNot(const cublasLtMatmulHeuristicResult_t &found) const {
   ZG_CUBLASLT(api, cublasLtMatmulAlgoConfigGetAttribute, &found.algo,
               CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, &scheme, sizeof(scheme),
               &written);
-  if ((scheme & ~kSchemes) != 0) {
+  if ((scheme & ~schemesOf(kind.matmul)) != 0) {
     return absl::StrCat(
-        "its sums are made in no fixed order (reduction scheme ", scheme, ")");
+        "its sums are made in no fixed order, or rounded before "
+        "a bias (reduction scheme ",
+        scheme, ")");
   }
   if (found.workspaceSize > kind.workspace) {
     return absl::StrCat("it needs a workspace of ", found.workspaceSize,

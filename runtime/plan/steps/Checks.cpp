@@ -72,7 +72,7 @@ absl::Status needLibraryAccesses(const plan::Plan &plan, const plan::Step &step,
     ZG_RETURN_IF_ERROR(needMode(step, i, {i == 2 ? result : plan::READ}));
     ZG_RETURN_IF_ERROR(needAligned(plan, step, i, element));
   }
-  // What is written lies apart from all else.
+  // The result and the scratch lie apart from all else.
   for (int i = 0; i < step.accesses_size(); ++i) {
     for (int written : {2, scratch}) {
       if (i != written && written < step.accesses_size()) {
