@@ -20,7 +20,9 @@ using StepTimes = std::vector<std::vector<StepTime>>;
 /// beside others of their stream are in threads "STREAM, beside 1". Where a
 /// collective waits for other ranks, that is an event of its own, of the
 /// category "wait"; of a GPU's collectives it cannot be told apart, and their
-/// events say so. A stream that waits for another has no event then.
+/// events say so. A stream that waits for another has no event then; an arrow
+/// goes from the step that it waits for. A counter has the bytes of the device
+/// that hold something.
 class TraceFile {
 public:
   /// Creates the file, empty until `write`.

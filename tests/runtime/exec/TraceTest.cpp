@@ -68,6 +68,59 @@ TEST(TraceTest, StepsSideBySideDoNotOverlapInAThread) {
   std::remove(path.c_str());
 }
 
+/// An arrow goes from each step that is waited for, and memory counts from the
+/// first use of a slice to the last.
+TEST(TraceTest, HasArrowsAndMemory) {
+  plan::Plan plan;
+  plan.add_streams()->set_name("compute");
+  plan.add_streams()->set_name("gather");
+  plan.add_arenas()->set_space(plan::DEVICE);
+  plan.add_arenas()->set_space(plan::HOST);
+  for (uint64_t bytes : {100, 20, 8, 7000}) {
+    plan.add_slices()->set_bytes(bytes);
+  }
+  plan.mutable_slices(1)->set_offset(100);
+  plan.mutable_slices(2)->set_offset(115); // 5 of its bytes are of slice 1
+  plan.mutable_slices(0)->set_carried(true);
+  plan.mutable_slices(3)->set_arena(1);
+  plan::Program &program = *plan.add_programs();
+  std::vector<StepTime> times;
+  auto step = [&](uint32_t stream, std::vector<uint32_t> slices, int64_t begin,
+                  int64_t end) -> plan::Step & {
+    plan::Step &added = *program.add_steps();
+    added.set_stream(stream);
+    added.mutable_copy();
+    for (uint32_t slice : slices) {
+      added.add_accesses()->set_slice(slice);
+    }
+    times.push_back({begin, end, {}});
+    return added;
+  };
+  step(1, {0, 1}, 1000, 3000);
+  step(0, {3, 2}, 2000, 4000);
+  step(0, {1}, 4000, 6000).add_waits(0);
+
+  std::string path = ::testing::TempDir() + "arrows.json";
+  auto file = TraceFile::open(path).value();
+  ASSERT_TRUE(file->write(plan, {{times}}).ok());
+  file.reset();
+  auto trace = nlohmann::json::parse(std::ifstream(path));
+  std::remove(path.c_str());
+  std::map<std::string, std::pair<double, int>> ends; // time and thread
+  std::vector<std::pair<double, int64_t>> memory;
+  for (const auto &event : trace["traceEvents"]) {
+    if (event.value("cat", "") == "await") {
+      ends[event["ph"]] = {event["ts"], event["tid"]};
+    } else if (event["ph"] == "C") {
+      memory.emplace_back(event["ts"], event["args"]["bytes"]);
+    }
+  }
+  EXPECT_EQ(ends["s"], (std::pair<double, int>(1.999, 1)));
+  EXPECT_EQ(ends["f"], (std::pair<double, int>(3, 0)));
+  EXPECT_EQ(memory, (std::vector<std::pair<double, int64_t>>{
+                        {0, 120}, {1, 123}, {3, 120}, {5, 100}}));
+}
+
 /// Rank 1 is another process of rank 0's machine, and rank 2 one of a machine
 /// whose clock began at another time.
 TEST(TraceTest, RanksOfAllMachinesHaveOneClock) {
