@@ -45,7 +45,7 @@ struct Machine {
   double vector_f32 = 0, vector_f64 = 0;
   /// The parts of these peaks that good products and good kernels reach.
   double product_share = 0, memory_share = 0;
-  /// Of the device: 10^9 bytes, and 10^9 bytes a second read and written.
+  /// The device's memory: 10^9 bytes, and 10^9 bytes a second read and written.
   double memory = 0, memory_bandwidth = 0;
   /// Microseconds from the end of a kernel to the work of the next.
   double launch = 0;
@@ -57,7 +57,7 @@ struct Machine {
   double network_bandwidth = 0;
   /// 10^9 bytes a second between a device and its host's memory.
   double host_link = 0;
-  /// Of the whole node: 10^9 bytes a second of the host's memory, cores, and
+  /// The whole node has 10^9 bytes a second of the host's memory, cores, and
   /// 10^9 bytes a second of the disk.
   double host_memory_bandwidth = 0, host_processors = 0;
   double disk_read = 0, disk_write = 0;

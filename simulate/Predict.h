@@ -19,8 +19,8 @@ struct SimulatedProgram {
 
 /// Where the seconds of a step go, seen from the stream that computes.
 struct Parts {
-  /// Of steps that the busiest resource bounds: products of a library, what
-  /// else computes, and what moves bytes.
+  /// Steps by what bounds them: products of a library, whatever does; others by
+  /// arithmetic, or by moving bytes.
   double products = 0, arithmetic = 0, memory = 0;
   double launches = 0;   ///< between the end of one and the work of the next
   double contention = 0; ///< steps beside others take longer

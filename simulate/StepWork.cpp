@@ -26,9 +26,9 @@ constexpr double kCollectiveProcessors = 16;
 /// kernels that only move bytes (fitted with ProductTime.cpp's numbers).
 constexpr double kProductBandwidth = 0.6;
 
-/// The part of the peak that generated products reach, those of attention: with
-/// tensor cores as without, on an H100.
-constexpr double kGeneratedProducts = 0.25;
+/// The part of the peak that generated products reach, those of attention: of a
+/// GPU with tensor cores as without, on an H100; and of a processor.
+constexpr double kGeneratedProducts = 0.25, kGeneratedOnHost = 0.67;
 
 /// Returns the part of the bandwidth that accesses of so many bytes reach, next
 /// to those of 16: a warp has fewer bytes on their way.
@@ -164,8 +164,10 @@ private:
       return productPeak(type, plan, machine) * machine.product_share / 2;
     }
     bool half = type == plan::BF16 || type == plan::F16;
+    double share =
+        machine.device == "host" ? kGeneratedOnHost : kGeneratedProducts;
     return (half ? productPeak(type, plan, machine) / 2 : vectorRate(type)) *
-           kGeneratedProducts;
+           share;
   }
 
   /// Returns the bytes of the second accesses of all pairs: the segments that a
@@ -178,7 +180,7 @@ private:
     return bytes;
   }
 
-  /// By the library, or an exchange of chunks that are folded as they arrive.
+  /// The library adds up, or chunks are exchanged and folded as they arrive.
   void reduce(const plan::ReduceScatter &op) {
     double bytes = double(step.accesses(0).bytes());
     exchange(op.any_order() ? ringOf(bytes, machine, cluster)

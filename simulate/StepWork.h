@@ -10,7 +10,7 @@
 
 namespace zerograph::simulate {
 
-/// What steps that run side by side share, on one rank.
+/// Names what steps that run side by side share, on one rank.
 enum class Resource {
   Compute,     // multiprocessors, or the cores of a rank on the host
   Memory,      // of the device
@@ -25,7 +25,7 @@ enum class Resource {
 };
 inline constexpr size_t kResources = size_t(Resource::DiskWrite) + 1;
 
-/// Where the ranks of a plan are.
+/// Says where the ranks of a plan are.
 struct Cluster {
   uint32_t nodes = 1;
   uint32_t ranks_per_node = 1;

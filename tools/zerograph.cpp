@@ -16,6 +16,7 @@ int main(int argc, char **argv) {
   zerograph::addVerify(line);
   zerograph::addSimulate(line);
   zerograph::addAdvise(line);
+  zerograph::addCalibrate(line);
   zerograph::addEnv(line);
   return line.main(argc, argv);
 }

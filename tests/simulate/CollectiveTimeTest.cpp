@@ -9,8 +9,8 @@ namespace {
 
 constexpr double kGiB = 1 << 30;
 
-// What rings of eight GPUs reached (ml-engineering, 2026-08): bytes a second
-// over each link.
+// Rings of eight GPUs reached so many bytes a second over each link
+// (ml-engineering, 2026-08).
 TEST(CollectiveTime, LargeRingsAreNearMeasurements) {
   auto rate = [](const char *name) {
     Machine machine = findMachine(name).value();

@@ -6,7 +6,7 @@ from support import Case, GPT, main
 
 ADVISE = ["advise", GPT, "--dim", "seq=16", "--machine", "h100-sxm", "--ranks",
           "2", "--convolution", "generated"]
-# What is left of a card for two ranks' arenas is 0.1 * 10^9 bytes.
+# A card with this leaves 0.1 * 10^9 bytes for the arena of one of two ranks.
 SMALL = ["--what-if", "memory=5.24"]
 
 

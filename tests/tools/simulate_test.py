@@ -79,6 +79,18 @@ class Simulate(Case):
         self.assertGreaterEqual(min(times["update"])[0],
                                 max(end for _, end in times["micro"]) - 1)
 
+    def test_calibrate(self):
+        """What is measured here is a machine's file."""
+        result = self.succeeds("calibrate", "-o", "here.yaml", "--threads", "1")
+        self.assertIn("made here.yaml", result.stdout)
+        self.succeeds("compile", GPT, "-o", "x.zgplan", "--micro-batch", "4",
+                      "--dim", "seq=16")
+        report = self.predict("--machine", "here.yaml")
+        self.assertEqual(report["machine"], "this machine")
+        self.assertLess(report["step_seconds"], 10)
+        self.refused("calibrate", "-o", "missing/here.yaml",
+                     parts=["there is no folder"])
+
     def test_refusals(self):
         self.succeeds(*COMPILE)
         self.refused("simulate", "x.zgplan", "--machine", "h100",

@@ -160,6 +160,9 @@ absl::StatusOr<Advice> advise(const Question &question) {
     if (!trial.ok()) {
       return annotate(trial.status(), strategy.text());
     }
+    if (question.tried) {
+      question.tried(*trial);
+    }
     fits |= trial->micro_batch > 0 && !offloads(strategy);
     (trial->micro_batch ? advice.trials : advice.rejected).push_back(*trial);
   }

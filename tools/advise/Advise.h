@@ -11,18 +11,6 @@
 
 namespace zerograph {
 
-/// What is asked for.
-struct Question {
-  CompileOptions options; ///< of every plan, but for strategy and micro-batch
-  std::vector<Strategy> strategies;
-  simulate::Machine machine;
-  simulate::Cluster cluster;
-  uint64_t global_batch = 0; ///< samples of a step; 0: one micro-batch a rank
-  bool all = false;          ///< also strategies that cannot gain
-  /// Gives the dims of a model the sizes that a micro-batch decides.
-  std::function<absl::Status(CompileOptions &)> bind;
-};
-
 /// A strategy, tried: at the fastest of the micro-batches that were.
 struct Trial {
   Strategy strategy;
@@ -32,6 +20,20 @@ struct Trial {
   uint64_t device_bytes = 0;
   std::string bound;    ///< names the largest part of the step
   std::string rejected; ///< empty, or why it is none
+};
+
+/// A model, the strategies to try, and where it is to be trained.
+struct Question {
+  CompileOptions options; ///< of every plan, but for strategy and micro-batch
+  std::vector<Strategy> strategies;
+  simulate::Machine machine;
+  simulate::Cluster cluster;
+  uint64_t global_batch = 0; ///< samples of a step; 0: one micro-batch a rank
+  bool all = false;          ///< also strategies that cannot gain
+  /// Gives the dims of a model the sizes that a micro-batch decides.
+  std::function<absl::Status(CompileOptions &)> bind;
+  /// Called after each strategy; may be empty.
+  std::function<void(const Trial &)> tried;
 };
 
 struct Advice {

@@ -2,6 +2,7 @@
 
 #include "options/Sizes.h"
 #include "runtime/base/Status.h"
+#include "runtime/base/Text.h"
 #include "runtime/plan/InspectTable.h"
 #include "tools/advise/Advise.h"
 #include "tools/cli/CommandLine.h"
@@ -14,6 +15,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <unistd.h>
 
 namespace zerograph {
 namespace {
@@ -104,6 +106,11 @@ Json trialJson(const Trial &trial) {
   return json;
 }
 
+std::string rateText(double rate) {
+  return rate >= 1000 ? grouped(uint64_t(rate + 0.5))
+                      : absl::StrFormat("%.3g", rate);
+}
+
 std::string optionsText(const Trial &trial) {
   std::string text =
       absl::StrCat(trial.strategy.text(), " --micro-batch ", trial.micro_batch);
@@ -120,11 +127,11 @@ void print(const Advice &advice, const Question &question, bool all) {
                                                     "bound by", "fits up to"}};
     for (const Trial &trial : advice.trials) {
       if (all || lines.size() <= kShown) {
-        lines.push_back(
-            {optionsText(trial), options::sizeText(trial.device_bytes),
-             absl::StrFormat("%.3g s", trial.seconds),
-             absl::StrFormat("%.3g", trial.samples_per_second), trial.bound,
-             absl::StrCat("micro-batch ", trial.largest)});
+        lines.push_back({optionsText(trial),
+                         options::sizeText(trial.device_bytes),
+                         absl::StrFormat("%.3g s", trial.seconds),
+                         rateText(trial.samples_per_second), trial.bound,
+                         absl::StrCat("micro-batch ", trial.largest)});
       }
     }
     std::printf(
@@ -158,6 +165,15 @@ void print(const Advice &advice, const Question &question, bool all) {
 absl::StatusOr<int> run(Flags &flags, const std::string &model) {
   ZG_RETURN_IF_ERROR(checkInputFile(model, Input::Model));
   ZG_ASSIGN_OR_RETURN(Question question, questionOf(flags, model));
+  if (isatty(STDERR_FILENO)) {
+    question.tried = [](const Trial &trial) {
+      std::fprintf(stderr, "tried %s: %s\n", trial.strategy.text().c_str(),
+                   trial.micro_batch ? (rateText(trial.samples_per_second) +
+                                        " samples a second")
+                                           .c_str()
+                                     : trial.rejected.c_str());
+    };
+  }
   ZG_ASSIGN_OR_RETURN(Advice advice, advise(question));
   if (flags.json) {
     Json json = {{"machine", question.machine.name},

@@ -93,6 +93,7 @@ void addInspect(CommandLine &line);
 void addVerify(CommandLine &line);
 void addSimulate(CommandLine &line);
 void addAdvise(CommandLine &line);
+void addCalibrate(CommandLine &line);
 void addEnv(CommandLine &line);
 void addCheckpoint(CommandLine &line);
 void addTrainPlan(CommandLine &line);
