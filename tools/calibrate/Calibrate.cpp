@@ -8,7 +8,9 @@
 #include "absl/strings/str_format.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <memory>
@@ -131,10 +133,13 @@ struct DiskRates {
 
 absl::StatusOr<DiskRates> measureDisk(const std::string &folder) {
   constexpr size_t kBlock = 8 << 20, kBlocks = 32;
-  std::string path = folder + "/zerograph-calibrate-XXXXXX";
-  int file = mkostemp(path.data(), O_DIRECT | O_DSYNC);
-  if (file < 0) {
-    file = mkostemp(path.data(), O_DSYNC); // a disk without direct I/O
+  std::string path;
+  int file = -1;
+  for (int flags : {O_DIRECT | O_DSYNC, O_DSYNC}) { // some know no direct I/O
+    if (file < 0) {
+      path = folder + "/zerograph-calibrate-XXXXXX"; // each call changes it
+      file = mkostemp(path.data(), flags);
+    }
   }
   if (file < 0) {
     return absl::UnavailableError(absl::StrCat(
