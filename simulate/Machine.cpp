@@ -138,11 +138,12 @@ absl::Status checkWhole(const Machine &machine) {
       missing.push_back(figure.name);
     }
   }
-  return missing.empty() ? absl::OkStatus()
-                         : absl::InvalidArgumentError(absl::StrCat(
-                               "there is no ", absl::StrJoin(missing, ", "),
-                               "; docs/simulate.md says what each is, and each "
-                               "file of machines/ has all"));
+  return missing.empty()
+             ? absl::OkStatus()
+             : absl::InvalidArgumentError(absl::StrCat(
+                   "there is no ", absl::StrJoin(missing, ", "),
+                   "; machines/README.md says what each is, and each "
+                   "file there has all"));
 }
 
 } // namespace

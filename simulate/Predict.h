@@ -17,7 +17,7 @@ struct SimulatedProgram {
   Timeline timeline;
 };
 
-/// Where the seconds of a step go, seen from the stream that computes.
+/// Divides the seconds of a step, seen from the stream that computes.
 struct Parts {
   /// Steps by what bounds them: products of a library, whatever does; others by
   /// arithmetic, or by moving bytes.
@@ -52,14 +52,17 @@ struct Prediction {
 absl::StatusOr<Prediction>
 predict(const plan::Plan &plan, const Machine &machine, const Cluster &cluster);
 
-/// The prediction as a report: its keys are in docs/simulate.md.
+/// Returns the prediction as a report for programs.
 nlohmann::ordered_json predictionJson(const plan::Plan &plan,
                                       const Machine &machine,
                                       const Cluster &cluster,
                                       const Prediction &prediction);
 
-/// The report for people.
+/// Returns that report for people.
 std::string predictionText(const nlohmann::ordered_json &json);
+
+/// "3,271", or three digits below 1,000.
+std::string rateText(double rate);
 
 } // namespace zerograph::simulate
 

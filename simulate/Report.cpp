@@ -74,13 +74,12 @@ std::string timeText(double seconds) {
                         : absl::StrFormat("%.3g us", seconds * 1e6);
 }
 
-std::string rateText(double rate, const char *what) {
-  std::string number = rate >= 1000 ? grouped(uint64_t(rate + 0.5))
-                                    : absl::StrFormat("%.3g", rate);
-  return absl::StrCat(number, " ", what, " a second");
-}
-
 } // namespace
+
+std::string rateText(double rate) {
+  return rate >= 1000 ? grouped(uint64_t(rate + 0.5))
+                      : absl::StrFormat("%.3g", rate);
+}
 
 Json predictionJson(const plan::Plan &plan, const Machine &machine,
                     const Cluster &cluster, const Prediction &prediction) {
@@ -140,10 +139,10 @@ std::string verdictText(const Json &json) {
                    " on ", count("nodes") * count("ranks_per_node"), " ranks, ",
                    count("ranks_per_node"), " a node, of ",
                    json["machine"].get<std::string>(), "\n",
-                   rateText(number("samples_per_second"), "samples"));
+                   rateText(number("samples_per_second")), " samples a second");
   if (number("tokens_per_second") > 0) {
-    absl::StrAppend(&text, ", ",
-                    rateText(number("tokens_per_second"), "tokens"));
+    absl::StrAppend(&text, ", ", rateText(number("tokens_per_second")),
+                    " tokens a second");
   }
   absl::StrAppend(
       &text,

@@ -57,8 +57,9 @@ private:
     ++waits[size_t(after)];
   }
 
-  /// Returns by what each resource is asked for more than there is.
-  std::array<double, kResources> crowding() const {
+  /// Returns how much of each resource the running steps ask for together; more
+  /// than 1 is more than there is.
+  std::array<double, kResources> demandOfRunning() const {
     std::array<double, kResources> demand = {};
     for (const Running &one : running) {
       const Work &work = works[size_t(one.step)];
@@ -71,7 +72,7 @@ private:
 
   /// Goes on until the first of the running steps ends.
   void advance() {
-    std::array<double, kResources> demand = crowding();
+    std::array<double, kResources> demand = demandOfRunning();
     std::vector<double> rates;
     double next = std::numeric_limits<double>::infinity();
     for (const Running &one : running) {

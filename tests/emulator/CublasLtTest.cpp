@@ -228,7 +228,7 @@ TEST_F(CublasLtTest, ShapesTransposesBatchesAndTypes) {
   }
 }
 
-// Whether there is room for sums of parts or not: with a bias there are none.
+// A product with a bias is not summed by parts, even if there is room for them.
 TEST_F(CublasLtTest, AddsABias) {
   for (auto [type, tolerance] :
        {std::pair(plan::F32, 1e-5), {plan::F64, 1e-14}, {plan::BF16, 8e-3}}) {

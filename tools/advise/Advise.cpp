@@ -12,7 +12,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Micro-batches that are tried of a strategy, and the samples of one.
+/// At most so many micro-batches of a strategy are tried, of at most so many
+/// samples.
 constexpr int kMostTries = 10;
 constexpr uint64_t kMostSamples = 1 << 16;
 
@@ -30,10 +31,7 @@ public:
       return best; // rejected
     }
     uint64_t bytes = needed;
-    absl::Status status = question.global_batch ? divide(bytes) : search(bytes);
-    if (!status.ok()) {
-      return status;
-    }
+    ZG_RETURN_IF_ERROR(question.global_batch ? divide(bytes) : search(bytes));
     return best;
   }
 
@@ -45,7 +43,7 @@ private:
     uint64_t refused = 0; // the smallest, once one is known
     double slope = 0;
     for (int tries = 0; tries < kMostTries; ++tries) {
-      if (refused == fitting + 1) {
+      if (refused == fitting + 1 || fitting == kMostSamples) {
         break;
       }
       uint64_t more = 1;

@@ -2,7 +2,6 @@
 
 #include "options/Sizes.h"
 #include "runtime/base/Status.h"
-#include "runtime/base/Text.h"
 #include "runtime/plan/InspectTable.h"
 #include "tools/advise/Advise.h"
 #include "tools/cli/CommandLine.h"
@@ -92,7 +91,7 @@ absl::StatusOr<Question> questionOf(Flags &flags, const std::string &model) {
 
 Json trialJson(const Trial &trial) {
   Json json = {{"strategy", trial.strategy.text()}};
-  if (!trial.rejected.empty() && trial.micro_batch == 0) {
+  if (trial.micro_batch == 0) {
     json["rejected"] = trial.rejected;
     return json;
   }
@@ -104,11 +103,6 @@ Json trialJson(const Trial &trial) {
   json["samples_per_second"] = trial.samples_per_second;
   json["bound"] = trial.bound;
   return json;
-}
-
-std::string rateText(double rate) {
-  return rate >= 1000 ? grouped(uint64_t(rate + 0.5))
-                      : absl::StrFormat("%.3g", rate);
 }
 
 std::string optionsText(const Trial &trial) {
@@ -127,11 +121,11 @@ void print(const Advice &advice, const Question &question, bool all) {
                                                     "bound by", "fits up to"}};
     for (const Trial &trial : advice.trials) {
       if (all || lines.size() <= kShown) {
-        lines.push_back({optionsText(trial),
-                         options::sizeText(trial.device_bytes),
-                         absl::StrFormat("%.3g s", trial.seconds),
-                         rateText(trial.samples_per_second), trial.bound,
-                         absl::StrCat("micro-batch ", trial.largest)});
+        lines.push_back(
+            {optionsText(trial), options::sizeText(trial.device_bytes),
+             absl::StrFormat("%.3g s", trial.seconds),
+             simulate::rateText(trial.samples_per_second), trial.bound,
+             absl::StrCat("micro-batch ", trial.largest)});
       }
     }
     std::printf(
@@ -168,10 +162,11 @@ absl::StatusOr<int> run(Flags &flags, const std::string &model) {
   if (isatty(STDERR_FILENO)) {
     question.tried = [](const Trial &trial) {
       std::fprintf(stderr, "tried %s: %s\n", trial.strategy.text().c_str(),
-                   trial.micro_batch ? (rateText(trial.samples_per_second) +
-                                        " samples a second")
-                                           .c_str()
-                                     : trial.rejected.c_str());
+                   trial.micro_batch
+                       ? (simulate::rateText(trial.samples_per_second) +
+                          " samples a second")
+                             .c_str()
+                       : trial.rejected.c_str());
     };
   }
   ZG_ASSIGN_OR_RETURN(Advice advice, advise(question));

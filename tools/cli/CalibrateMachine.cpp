@@ -1,12 +1,12 @@
 //===- CalibrateMachine.cpp - `calibrate -o FILE` -------------------------===//
 
 #include "runtime/base/OutputPath.h"
+#include "runtime/io/NewFile.h"
 #include "simulate/Machine.h"
 #include "tools/calibrate/Calibrate.h"
 #include "tools/cli/CommandLine.h"
 
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <thread>
 
@@ -18,10 +18,9 @@ absl::StatusOr<int> run(const std::string &output, unsigned threads) {
   std::string folder = std::filesystem::absolute(output).parent_path().string();
   ZG_ASSIGN_OR_RETURN(std::string text, calibrateHost(threads, folder));
   ZG_RETURN_IF_ERROR(simulate::parseMachine(text, output).status());
-  std::ofstream file(output);
-  if (!(file << text) || !file.flush()) {
-    return absl::UnavailableError(absl::StrCat(output, ": cannot be written"));
-  }
+  ZG_ASSIGN_OR_RETURN(auto file, NewFile::create(output, text.size()));
+  ZG_RETURN_IF_ERROR(file->write(0, text.size(), text.data()));
+  ZG_RETURN_IF_ERROR(file->commit());
   std::printf("%s\nmade %s; next: zerograph simulate PLAN --machine %s\n",
               text.c_str(), output.c_str(), output.c_str());
   return 0;

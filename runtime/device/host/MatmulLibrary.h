@@ -47,7 +47,7 @@ enum class Packing { automatic, always, never };
 absl::StatusOr<uint64_t> scratchBytes(const plan::Matmul &matmul,
                                       Packing packing = Packing::automatic);
 
-/// Where the matrices of a product begin, and its bias, null without one.
+/// Points to the matrices of a product and to its bias, null without one.
 struct MatmulAddresses {
   void *a, *b, *c, *bias = nullptr;
 };
