@@ -185,6 +185,7 @@ absl::StatusOr<Prediction> predict(const plan::Plan &plan,
     prediction.programs.push_back(std::move(simulated));
   }
   gatherExposed(prediction.exposed);
+  prediction.summary = summarize(plan, machine, cluster, prediction.seconds);
   return prediction;
 }
 

@@ -3,6 +3,7 @@
 #ifndef ZEROGRAPH_SIMULATE_PREDICT_H
 #define ZEROGRAPH_SIMULATE_PREDICT_H
 
+#include "simulate/Summary.h"
 #include "simulate/Timeline.h"
 
 #include <nlohmann/json.hpp>
@@ -25,11 +26,22 @@ struct Parts {
   double launches = 0;   ///< between the end of one and the work of the next
   double contention = 0; ///< steps beside others take longer
   double waits = 0;      ///< for other streams
-
-  double all() const {
-    return products + arithmetic + memory + launches + contention + waits;
-  }
 };
+
+struct Part {
+  const char *key;  ///< in reports for programs
+  const char *text; ///< for people
+  double Parts::*seconds;
+};
+
+/// All of them; their sum is the step.
+inline constexpr Part kParts[] = {
+    {"products", "products by a library", &Parts::products},
+    {"memory", "kernels bound by memory", &Parts::memory},
+    {"arithmetic", "kernels bound by arithmetic", &Parts::arithmetic},
+    {"launches", "launches", &Parts::launches},
+    {"contention", "slower beside other streams", &Parts::contention},
+    {"waits", "waiting for other streams", &Parts::waits}};
 
 /// Time in which the stream that computes waits for a step of another stream.
 struct Exposed {
@@ -41,6 +53,7 @@ struct Exposed {
 struct Prediction {
   std::vector<SimulatedProgram> programs;
   double seconds = 0; ///< a training step
+  Summary summary;
   Parts parts;
   std::vector<Exposed> exposed; ///< longest first; equal steps are one
   std::vector<double> streams;  ///< seconds that each works
@@ -54,12 +67,14 @@ predict(const plan::Plan &plan, const Machine &machine, const Cluster &cluster);
 
 /// Returns the prediction as a report for programs.
 nlohmann::ordered_json predictionJson(const plan::Plan &plan,
-                                      const Machine &machine,
-                                      const Cluster &cluster,
                                       const Prediction &prediction);
 
-/// Returns that report for people.
-std::string predictionText(const nlohmann::ordered_json &json);
+/// Returns it as a report for people.
+std::string predictionText(const plan::Plan &plan,
+                           const Prediction &prediction);
+
+/// Says in a few lines how fast it is, and whether it fits.
+std::string verdictText(const Prediction &prediction);
 
 /// "3,271", or three digits below 1,000.
 std::string rateText(double rate);

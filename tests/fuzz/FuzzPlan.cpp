@@ -33,8 +33,9 @@ static void requirePrediction(const plan::Plan &plan) {
     if (prediction.ok()) {
       require(std::isfinite(prediction->seconds) && prediction->seconds >= 0,
               "a step that takes no time of this world");
-      auto json = simulate::predictionJson(plan, machine, cluster, *prediction);
-      require(!simulate::predictionText(json).empty(), "no prediction");
+      require(!simulate::predictionJson(plan, *prediction).empty() &&
+                  !simulate::predictionText(plan, *prediction).empty(),
+              "no prediction");
     }
   }
 }

@@ -10,8 +10,6 @@
 namespace zerograph {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// At most so many micro-batches of a strategy are tried, of at most so many
 /// samples.
 constexpr int kMostTries = 10;
@@ -99,40 +97,35 @@ private:
     ZG_ASSIGN_OR_RETURN(
         simulate::Prediction prediction,
         simulate::predict(result.plan, question.machine, question.cluster));
-    Json json = simulate::predictionJson(result.plan, question.machine,
-                                         question.cluster, prediction);
-    needed = json["device_bytes"].get<uint64_t>();
-    usable = json["usable_bytes"].get<uint64_t>();
-    bool fits = json["fits"].get<bool>();
-    if (fits) {
+    const simulate::Summary &summary = prediction.summary;
+    needed = summary.device_bytes;
+    usable = summary.usable_bytes;
+    if (summary.fits()) {
       best.largest = std::max(best.largest, micro_batch);
     }
-    double rate = json["samples_per_second"].get<double>();
-    if (fits && rate > best.samples_per_second) {
+    if (summary.fits() &&
+        summary.samples_per_second > best.samples_per_second) {
       best.micro_batch = micro_batch;
       best.accumulate = accumulate;
-      best.seconds = json["step_seconds"].get<double>();
-      best.samples_per_second = rate;
+      best.seconds = prediction.seconds;
+      best.samples_per_second = summary.samples_per_second;
       best.device_bytes = needed;
-      best.bound = largestPart(json["parts"]);
+      best.bound = largestPart(prediction.parts);
     } else if (best.micro_batch == 0) {
       best.rejected = absl::StrCat("needs ", options::sizeText(needed), " of ",
                                    options::sizeText(usable),
                                    " at a micro-batch of ", micro_batch);
     }
-    return fits;
+    return summary.fits();
   }
 
-  static std::string largestPart(const Json &parts) {
-    std::string name;
-    double most = -1;
-    for (const auto &[key, seconds] : parts.items()) {
-      if (seconds.get<double>() > most) {
-        most = seconds.get<double>();
-        name = key;
-      }
-    }
-    return name;
+  static std::string largestPart(const simulate::Parts &parts) {
+    return std::max_element(std::begin(simulate::kParts),
+                            std::end(simulate::kParts),
+                            [&](const auto &one, const auto &other) {
+                              return parts.*one.seconds < parts.*other.seconds;
+                            })
+        ->key;
   }
 
   const Question &question;

@@ -68,10 +68,10 @@ absl::StatusOr<int> run(const Options &options) {
   if (!options.trace.empty()) {
     ZG_RETURN_IF_ERROR(writeTrace(loaded.plan, options.trace, *prediction));
   }
-  auto json =
-      simulate::predictionJson(loaded.plan, machine, cluster, *prediction);
   std::string text =
-      options.json ? json.dump(2) + "\n" : simulate::predictionText(json);
+      options.json
+          ? simulate::predictionJson(loaded.plan, *prediction).dump(2) + "\n"
+          : simulate::predictionText(loaded.plan, *prediction);
   std::fputs(text.c_str(), stdout);
   return 0;
 }

@@ -1,0 +1,35 @@
+//===- Summary.h - a prediction in a few numbers --------------------------===//
+
+#ifndef ZEROGRAPH_SIMULATE_SUMMARY_H
+#define ZEROGRAPH_SIMULATE_SUMMARY_H
+
+#include "simulate/StepWork.h"
+
+#include <string>
+
+namespace zerograph::simulate {
+
+/// Says how fast a plan trains on a machine, and whether it fits.
+struct Summary {
+  std::string machine;
+  Cluster cluster;
+  double samples_per_second = 0; ///< of all ranks
+  double tokens_per_second = 0;  ///< 0: samples have no tokens
+  /// The part of the peak of products that its multiply-adds are, those that
+  /// are computed again too, and the type that it multiplies most.
+  double peak_share = 0;
+  std::string peak_type;
+  uint32_t ranks_per_device = 1; ///< ranks of a host share its memory
+  uint64_t device_bytes = 0;     ///< that these ranks allocate on it
+  uint64_t usable_bytes = 0;     ///< that there are for them
+
+  bool fits() const { return device_bytes <= usable_bytes; }
+};
+
+/// Summarizes a valid plan whose training step takes so long.
+Summary summarize(const plan::Plan &plan, const Machine &machine,
+                  const Cluster &cluster, double seconds);
+
+} // namespace zerograph::simulate
+
+#endif // ZEROGRAPH_SIMULATE_SUMMARY_H
