@@ -24,6 +24,18 @@ function(zg_library name)
   endif()
 endfunction()
 
+# zg_embed(source HEADER FUNCTION FILES...): sets the variable `source` to a file
+# of C++ with the texts of these files, of the function that the header declares.
+function(zg_embed source header function)
+  set(output ${CMAKE_CURRENT_BINARY_DIR}/${source}.cpp)
+  add_custom_command(OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} "-DFILES=${ARGN}" -DHEADER=${header}
+            -DFUNCTION=${function} -DOUTPUT=${output}
+            -P ${PROJECT_SOURCE_DIR}/cmake/EmbedFiles.cmake
+    DEPENDS ${ARGN} ${PROJECT_SOURCE_DIR}/cmake/EmbedFiles.cmake VERBATIM)
+  set(${source} ${output} PARENT_SCOPE)
+endfunction()
+
 # zg_proto(name FILES...): the messages of .proto files, each included by the path
 # of its file, as "runtime/plan/plan.pb.h".
 function(zg_proto name)

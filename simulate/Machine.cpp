@@ -203,7 +203,7 @@ absl::StatusOr<Machine> parseMachine(absl::string_view text,
 
 absl::StatusOr<Machine> findMachine(const std::string &where) {
   std::vector<std::string> names;
-  for (const MachineFile &file : machineFiles()) {
+  for (const EmbeddedFile &file : machineFiles()) {
     if (file.name == where) {
       return parseMachine(file.text, file.name);
     }

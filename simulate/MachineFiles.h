@@ -3,19 +3,14 @@
 #ifndef ZEROGRAPH_SIMULATE_MACHINEFILES_H
 #define ZEROGRAPH_SIMULATE_MACHINEFILES_H
 
-#include "absl/strings/string_view.h"
+#include "runtime/base/EmbeddedFile.h"
 
 #include <vector>
 
 namespace zerograph::simulate {
 
-struct MachineFile {
-  absl::string_view name; ///< without its ending
-  absl::string_view text;
-};
-
-/// Returns them in the order of their names: the program holds their texts.
-const std::vector<MachineFile> &machineFiles();
+/// Returns them in the order of their names.
+const std::vector<EmbeddedFile> &machineFiles();
 
 } // namespace zerograph::simulate
 

@@ -164,6 +164,13 @@ void gatherExposed(std::vector<Exposed> &exposed) {
 
 } // namespace
 
+const Part &largestOf(const Parts &parts) {
+  return *std::max_element(std::begin(kParts), std::end(kParts),
+                           [&](const Part &one, const Part &other) {
+                             return parts.*one.seconds < parts.*other.seconds;
+                           });
+}
+
 absl::StatusOr<Prediction> predict(const plan::Plan &plan,
                                    const Machine &machine,
                                    const Cluster &cluster) {

@@ -43,6 +43,9 @@ inline constexpr Part kParts[] = {
     {"contention", "slower beside other streams", &Parts::contention},
     {"waits", "waiting for other streams", &Parts::waits}};
 
+/// Returns the part that takes longest.
+const Part &largestOf(const Parts &parts);
+
 /// Time in which the stream that computes waits for a step of another stream.
 struct Exposed {
   std::string op, name, reason; ///< of the step that is waited for

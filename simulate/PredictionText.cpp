@@ -16,9 +16,14 @@ using Json = nlohmann::ordered_json;
 /// "21.9 ms": three digits.
 std::string timeText(double seconds) {
   double size = std::abs(seconds);
-  return size >= 1      ? absl::StrFormat("%.3g s", seconds)
+  return size < 1e-9    ? "0 s"
+         : size >= 1    ? absl::StrFormat("%.3g s", seconds)
          : size >= 1e-3 ? absl::StrFormat("%.3g ms", seconds * 1e3)
                         : absl::StrFormat("%.3g us", seconds * 1e6);
+}
+
+std::string shareText(double seconds, const Prediction &prediction) {
+  return absl::StrFormat("%.0f %%", 100 * seconds / prediction.seconds);
 }
 
 } // namespace
@@ -66,11 +71,11 @@ Json predictionJson(const plan::Plan &plan, const Prediction &prediction) {
 std::string verdictText(const Prediction &prediction) {
   const Summary &summary = prediction.summary;
   const Cluster &cluster = summary.cluster;
-  std::string text =
-      absl::StrCat("a step takes about ", timeText(prediction.seconds), " on ",
-                   cluster.ranks(), " ranks, ", cluster.ranks_per_node,
-                   " a node, of ", summary.machine, "\n",
-                   rateText(summary.samples_per_second), " samples a second");
+  std::string text = absl::StrCat(
+      "a step takes about ", timeText(prediction.seconds), " on ",
+      counted(cluster.ranks(), "rank"), ", ", cluster.ranks_per_node,
+      " a node, of ", summary.machine, "\n",
+      rateText(summary.samples_per_second), " samples a second");
   if (summary.tokens_per_second > 0) {
     absl::StrAppend(&text, ", ", rateText(summary.tokens_per_second),
                     " tokens a second");
@@ -87,6 +92,9 @@ std::string verdictText(const Prediction &prediction) {
   absl::StrAppend(&text, together == 1 ? std::string()
                                        : absl::StrCat(", for ", together,
                                                       " ranks together"));
+  const Part &largest = largestOf(prediction.parts);
+  absl::StrAppend(&text, "\nmost of its time: ", largest.text, ", ",
+                  shareText(prediction.parts.*largest.seconds, prediction));
   return text + "\n";
 }
 
@@ -94,9 +102,8 @@ std::string predictionText(const plan::Plan &plan,
                            const Prediction &prediction) {
   std::string text = verdictText(prediction) + "\n";
   auto line = [&](const std::string &name, double part) {
-    return std::vector<std::string>{
-        name, timeText(part),
-        absl::StrFormat("%.0f %%", 100 * part / prediction.seconds)};
+    return std::vector<std::string>{name, timeText(part),
+                                    shareText(part, prediction)};
   };
   std::vector<std::vector<std::string>> lines;
   for (const Part &part : kParts) {

@@ -68,6 +68,7 @@ Summary summarize(const plan::Plan &plan, const Machine &machine,
   summary.tokens_per_second = summary.samples_per_second * tokensOf(plan);
   summary.ranks_per_device =
       machine.device == "host" ? cluster.ranks_per_node : 1;
+  summary.most_multiplied = type;
   summary.peak_type = tf32 ? "tf32" : nameOf(type);
   summary.peak_share = operations * summary.ranks_per_device /
                        (productPeak(type, plan, machine) * seconds);

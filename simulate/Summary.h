@@ -15,10 +15,12 @@ struct Summary {
   Cluster cluster;
   double samples_per_second = 0; ///< of all ranks
   double tokens_per_second = 0;  ///< 0: samples have no tokens
-  /// The part of the peak of products that its multiply-adds are, those that
-  /// are computed again too, and the type that it multiplies most.
-  double peak_share = 0;
+  /// The type that it multiplies most, as reports name it, and the part of the
+  /// peak of such products that its multiply-adds are, those that are computed
+  /// again too.
+  plan::ElementType most_multiplied = plan::F32;
   std::string peak_type;
+  double peak_share = 0;
   uint32_t ranks_per_device = 1; ///< ranks of a host share its memory
   uint64_t device_bytes = 0;     ///< that these ranks allocate on it
   uint64_t usable_bytes = 0;     ///< that there are for them

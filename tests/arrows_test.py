@@ -8,7 +8,7 @@
     frontend/: base <- file <- graph <- exporter <- walk <- ops    emit <- walk
                exporter <- export <- codegen/onnx
     options, runtime/base <- config <- tools
-    options/Cards.h, runtime/plan, config/Value.h <- simulate <- tools
+    options/Cards.h, runtime/plan, config/Value.h <- simulate <- report <- tools
     tools and tests may use everything
 """
 
@@ -47,6 +47,10 @@ RULES = {
     "simulate": (
         ["config/Value.h", "options/Cards.h", "runtime/base", "runtime/plan"],
         "a prediction follows from a plan and a machine's file",
+    ),
+    "report": (
+        ["simulate", "runtime/base", "runtime/plan"],
+        "a page shows what plans, predictions and files of runs say",
     ),
     "runtime/base": (
         [],

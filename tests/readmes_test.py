@@ -12,7 +12,8 @@ import pathlib
 import re
 import sys
 
-TREES = ["codegen", "config", "frontend", "models", "options", "passes", "runtime", "tests", "tools"]
+TREES = ["codegen", "config", "frontend", "models", "options", "passes", "report", "runtime", "simulate",
+         "tests", "tools"]
 SOURCES = {".h", ".cpp", ".td", ".proto", ".py", ".sh", ".mlir", ".onnx"}
 
 # Matches what looks like a file or a folder of this project, within `code`.

@@ -15,6 +15,7 @@ int main(int argc, char **argv) {
   zerograph::addInspect(line);
   zerograph::addVerify(line);
   zerograph::addSimulate(line);
+  zerograph::addReport(line);
   zerograph::addAdvise(line);
   zerograph::addCalibrate(line);
   zerograph::addEnv(line);

@@ -26,6 +26,12 @@ inline std::string grouped(uint64_t value) {
   return text;
 }
 
+/// "1 rank", "8 ranks", "1,024 ranks".
+inline std::string counted(uint64_t count, const char *of,
+                           const char *many = "s") {
+  return absl::StrCat(grouped(count), " ", of, count == 1 ? "" : many);
+}
+
 /// "a, b, c and 4 more": the first few of many names.
 inline std::string listOf(const std::vector<std::string> &names,
                           size_t most = 3) {

@@ -298,7 +298,7 @@ void addSteps(const plan::Plan &plan, Json &report) {
 
 } // namespace
 
-absl::StatusOr<nlohmann::ordered_json> inspectPlan(const LoadedPlan &loaded) {
+absl::StatusOr<nlohmann::ordered_json> inspectFacts(const LoadedPlan &loaded) {
   ZG_RETURN_IF_ERROR(validatePlan(loaded.plan));
   const plan::Plan &plan = loaded.plan;
   Json units = Json::array();
@@ -310,7 +310,6 @@ absl::StatusOr<nlohmann::ordered_json> inspectPlan(const LoadedPlan &loaded) {
   report["units"] = units;
   report["precision"] = precisionJson(plan);
   report["memory"] = memoryJson(plan);
-  addSteps(plan, report);
   report["traffic"] = trafficJson(plan);
   report["costs"] = costsJson(plan);
   absl::StatusOr<std::vector<std::string>> waste = findWaste(plan);
@@ -318,7 +317,13 @@ absl::StatusOr<nlohmann::ordered_json> inspectPlan(const LoadedPlan &loaded) {
     report["unsafe"] = waste.status().message();
   }
   report["waste"] = waste.value_or(std::vector<std::string>());
-  report["slices"] = slicesJson(plan);
+  return report;
+}
+
+absl::StatusOr<nlohmann::ordered_json> inspectPlan(const LoadedPlan &loaded) {
+  ZG_ASSIGN_OR_RETURN(Json report, inspectFacts(loaded));
+  addSteps(loaded.plan, report);
+  report["slices"] = slicesJson(loaded.plan);
   return report;
 }
 

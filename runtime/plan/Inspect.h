@@ -14,11 +14,13 @@
 
 namespace zerograph {
 
-/// The plan as one JSON object: what it was compiled with; types; units and
-/// parameters; memory by class and at each program's peak; collectives; traffic
-/// beside the textbook's; what crosses between device and host; what is
-/// wasteful, of a safe plan; every slice and every step. Sizes are bytes. An
-/// error if the plan is unsound.
+/// Reports a plan without its steps and slices: what it was compiled with;
+/// types; units and parameters; memory by class and at each program's peak;
+/// traffic beside the textbook's; what a step costs; what is wasteful, of a safe
+/// plan. Sizes are bytes. An error if the plan is unsound.
+absl::StatusOr<nlohmann::ordered_json> inspectFacts(const LoadedPlan &loaded);
+
+/// Reports that and every step, collective, transfer and slice.
 absl::StatusOr<nlohmann::ordered_json> inspectPlan(const LoadedPlan &loaded);
 
 /// How long a disk lasts that takes one rank's writes.

@@ -61,11 +61,6 @@ std::string wrapped(const std::string &label, const std::string &text,
   return out + line + "\n";
 }
 
-/// "1 rank", "4 ranks".
-std::string counted(uint64_t count, const char *of, const char *many = "s") {
-  return absl::StrCat(grouped(count), " ", of, count == 1 ? "" : many);
-}
-
 /// "846,592 parameters, 4,096 trained; f32".
 std::string parametersText(const plan::Plan &plan) {
   uint64_t all = 0, trained = 0;

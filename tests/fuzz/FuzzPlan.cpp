@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "report/Report.h"
 #include "runtime/plan/Inspect.h"
 #include "runtime/plan/Mesh.h"
 #include "runtime/plan/PlanFile.h"
@@ -22,6 +23,13 @@ using fuzz::require;
 using fuzz::requireReason;
 
 ZG_FUZZ_MESSAGES(plan::Plan)
+
+/// A plan that is sound has a page.
+static void requirePage(LoadedPlan loaded) {
+  report::PageContent content;
+  content.plan.loaded = std::move(loaded);
+  requireReason(report::reportPage(content).status());
+}
 
 /// Steps take some time, or it is said why that cannot be told.
 static void requirePrediction(const plan::Plan &plan) {
@@ -70,6 +78,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   }
   if (verified.ok()) {
     requirePrediction(loaded->plan);
+    requirePage(*std::move(loaded));
   }
   return 0;
 }

@@ -208,6 +208,20 @@ bool seedsOfCheckpoints(const fs::path &folder) {
          write(folder / "checkpoint/all", body());
 }
 
+/// A trace and a log, of the plan that FuzzRun.cpp has.
+bool seedsOfRuns(const fs::path &folder) {
+  return write(
+             folder / "run/trace",
+             R"({"traceEvents": [{"ph": "M", "name": "process_name", "pid": 0},
+{"ph": "X", "name": "a", "cat": "fill", "pid": 0, "tid": 0, "ts": 0, "dur": 2.5,
+"args": {"program": "step", "step": 0}}, {"ph": "X", "name": "wait: b", "cat":
+"wait", "pid": 0, "tid": 0, "ts": 2.5, "dur": 1, "args": {"program": "step",
+"step": 1}}]})") &&
+         write(folder / "run/log",
+               "{\"step\": 0, \"loss\": 5.5, \"grad_norm\": null}\n"
+               "{\"step\": 1, \"loss\": 4.5, \"skipped\": true}\n");
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -218,7 +232,7 @@ int main(int argc, char **argv) {
   fs::path folder = argv[1];
   bool good = seedsOfArrays(folder) && seedsOfCheckpoints(folder) &&
               seedsOfTorch(folder) && seedOfNames(folder) &&
-              seedsOfFrames(folder);
+              seedsOfFrames(folder) && seedsOfRuns(folder);
   for (int i = 2; i < argc && good; ++i) {
     fs::path file = argv[i];
     std::string name =

@@ -13,7 +13,7 @@ namespace {
 
 TEST(Machine, FilesOfTheProjectAreWhole) {
   ASSERT_GE(machineFiles().size(), 9u);
-  for (const MachineFile &file : machineFiles()) {
+  for (const EmbeddedFile &file : machineFiles()) {
     auto machine = parseMachine(file.text, file.name);
     ASSERT_TRUE(machine.ok()) << machine.status();
     EXPECT_GT(machine->memory_bandwidth, 0) << file.name;
@@ -26,7 +26,7 @@ TEST(Machine, FilesOfTheProjectAreWhole) {
 }
 
 std::string changed(const std::string &from, const std::string &to) {
-  for (const MachineFile &file : machineFiles()) {
+  for (const EmbeddedFile &file : machineFiles()) {
     if (file.name == "x86-server") {
       std::string text = absl::StrReplaceAll(file.text, {{from, to}});
       EXPECT_NE(text, file.text);

@@ -110,22 +110,13 @@ private:
       best.seconds = prediction.seconds;
       best.samples_per_second = summary.samples_per_second;
       best.device_bytes = needed;
-      best.bound = largestPart(prediction.parts);
+      best.bound = simulate::largestOf(prediction.parts).key;
     } else if (best.micro_batch == 0) {
       best.rejected = absl::StrCat("needs ", options::sizeText(needed), " of ",
                                    options::sizeText(usable),
                                    " at a micro-batch of ", micro_batch);
     }
     return summary.fits();
-  }
-
-  static std::string largestPart(const simulate::Parts &parts) {
-    return std::max_element(std::begin(simulate::kParts),
-                            std::end(simulate::kParts),
-                            [&](const auto &one, const auto &other) {
-                              return parts.*one.seconds < parts.*other.seconds;
-                            })
-        ->key;
   }
 
   const Question &question;

@@ -92,6 +92,7 @@ void printFindings(const std::vector<std::string> &warnings,
 void addInspect(CommandLine &line);
 void addVerify(CommandLine &line);
 void addSimulate(CommandLine &line);
+void addReport(CommandLine &line);
 void addAdvise(CommandLine &line);
 void addCalibrate(CommandLine &line);
 void addEnv(CommandLine &line);

@@ -66,6 +66,18 @@ std::optional<std::string> remedyFor(const std::string &path,
 
 } // namespace
 
+absl::Status checkNotRead(const std::string &option, const std::string &written,
+                          const std::vector<std::string> &read) {
+  std::error_code ignored;
+  for (const std::string &path : read) {
+    if (fs::equivalent(path, written, ignored)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          option, " would write over ", path, ", which is read; name another"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 bool isPlan(const std::string &path) {
   std::optional<KnownFormat> known = knownFormat(beginOf(path));
   return known && known->what == kPlanFormat;

@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 
 #include <string>
+#include <vector>
 
 namespace zerograph {
 
@@ -17,6 +18,11 @@ enum class Input { Model, Plan, ModelOrPlan };
 /// folder, weights, a text. A file that is not there, or cannot be told, fails
 /// when it is read.
 absl::Status checkInputFile(const std::string &path, Input wanted);
+
+/// Returns an error where the file that an option names for writing is one of
+/// those that are read; empty names are none.
+absl::Status checkNotRead(const std::string &option, const std::string &written,
+                          const std::vector<std::string> &read);
 
 /// Returns whether a file begins as plans do.
 bool isPlan(const std::string &path);

@@ -8,23 +8,26 @@
 
 namespace zerograph {
 
-MachineFlags::MachineFlags(CLI::App &command) {
-  command
-      .add_option("--machine", where,
-                  "a machine of the project, such as h100-sxm, or a file of "
-                  "figures")
-      ->required();
+MachineFlags::MachineFlags(CLI::App &command, Use use) {
+  CLI::Option *machine = command.add_option(
+      "--machine", where,
+      "a machine of the project, such as h100-sxm, or a file of figures");
+  machine->required(use == Use::Required);
   command
       .add_option("--nodes", nodes,
                   "nodes that the ranks are on; default: as few as hold them")
-      ->check(CLI::Range(1u, 1u << 16));
+      ->check(CLI::Range(1u, 1u << 16))
+      ->needs(machine);
   command
       .add_option("--ranks-per-node", ranks_per_node,
                   "default: all ranks, divided by the nodes")
-      ->check(CLI::Range(1u, 1u << 16));
-  command.add_option("--what-if", changes,
-                     "changes figures of the machine: "
-                     "link_bandwidth=2x,memory=+16");
+      ->check(CLI::Range(1u, 1u << 16))
+      ->needs(machine);
+  command
+      .add_option("--what-if", changes,
+                  "changes figures of the machine: "
+                  "link_bandwidth=2x,memory=+16")
+      ->needs(machine);
 }
 
 absl::StatusOr<simulate::Machine> MachineFlags::machine() const {

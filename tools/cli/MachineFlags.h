@@ -15,9 +15,10 @@ namespace zerograph {
 /// and turns what was given into a machine and a cluster. Outlives the command.
 class MachineFlags {
 public:
-  explicit MachineFlags(CLI::App &command);
+  enum class Use { Required, Optional };
+  explicit MachineFlags(CLI::App &command, Use use = Use::Required);
 
-  /// The name or the file that was given.
+  /// The name or the file that was given; empty without --machine.
   const std::string &source() const { return where; }
   absl::StatusOr<simulate::Machine> machine() const;
   /// Returns where so many ranks are: without options, on as few nodes as hold

@@ -9,7 +9,6 @@
 #include "tools/cli/MachineFlags.h"
 
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 
 namespace zerograph {
@@ -42,20 +41,9 @@ absl::Status writeTrace(const plan::Plan &plan, const std::string &path,
   return file->write(plan, {times});
 }
 
-/// Refuses to write over what is read.
-absl::Status checkTrace(const Options &options) {
-  std::error_code error;
-  for (const std::string &read : {options.plan, options.machine.source()}) {
-    if (std::filesystem::equivalent(read, options.trace, error)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "--trace would write over ", read, ", which is read; name another"));
-    }
-  }
-  return absl::OkStatus();
-}
-
 absl::StatusOr<int> run(const Options &options) {
-  ZG_RETURN_IF_ERROR(checkTrace(options));
+  ZG_RETURN_IF_ERROR(checkNotRead("--trace", options.trace,
+                                  {options.plan, options.machine.source()}));
   ZG_RETURN_IF_ERROR(checkInputFile(options.plan, Input::Plan));
   ZG_ASSIGN_OR_RETURN(LoadedPlan loaded, readPlan(options.plan));
   ZG_ASSIGN_OR_RETURN(simulate::Machine machine, options.machine.machine());

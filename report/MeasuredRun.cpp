@@ -1,0 +1,95 @@
+//===- MeasuredRun.cpp - when steps ran, as a trace says ------------------===//
+
+#include "report/MeasuredRun.h"
+
+#include "runtime/base/Status.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+
+namespace zerograph::report {
+namespace {
+
+using nlohmann::json;
+
+/// Reads the events of one trace into the steps of a plan.
+class TraceReader {
+public:
+  explicit TraceReader(const plan::Plan &plan)
+      : plan(plan), run(size_t(plan.programs_size())) {}
+
+  /// Takes an event; throws what nlohmann::json throws where it has no such
+  /// fields.
+  absl::Status add(const json &event) {
+    if (event.at("ph") != "X" || event.at("pid") != 0) {
+      return absl::OkStatus(); // names, arrows, counters, other ranks
+    }
+    std::string name = event.at("name");
+    const json &of = event.at("args");
+    int program = programOf(of.at("program").get<std::string>());
+    auto step = of.at("step").get<int64_t>();
+    bool waits = event.at("cat") == "wait";
+    if (program < 0 || step < 0 ||
+        step >= plan.programs(program).steps_size() ||
+        (!waits && plan.programs(program).steps(int(step)).name() != name)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "it is a trace of another plan: this one has no step ", step, " \"",
+          name, "\" in its program ", of.at("program").get<std::string>()));
+    }
+    std::vector<MeasuredStep> &steps = run[size_t(program)];
+    steps.resize(size_t(plan.programs(program).steps_size()));
+    MeasuredStep &measured = steps[size_t(step)];
+    double begin = event.at("ts").get<double>() * 1e-6;
+    double seconds = event.at("dur").get<double>() * 1e-6;
+    constexpr double kYear = 3e7;
+    if (!(std::abs(begin) < kYear && seconds >= 0 && seconds < kYear)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("step ", step, " \"", name, "\" begins at ", begin,
+                       " s and lasts ", seconds, " s, which no step does"));
+    }
+    if (waits) {
+      measured.waited += seconds;
+    } else {
+      measured.begin = begin;
+      measured.end = begin + seconds;
+    }
+    return absl::OkStatus();
+  }
+
+  MeasuredRun take() { return std::move(run); }
+
+private:
+  int programOf(const std::string &name) const {
+    for (int p = 0; p < plan.programs_size(); ++p) {
+      if (plan.programs(p).name() == name) {
+        return p;
+      }
+    }
+    return -1;
+  }
+
+  const plan::Plan &plan;
+  MeasuredRun run;
+};
+
+} // namespace
+
+absl::StatusOr<MeasuredRun> parseTrace(const plan::Plan &plan,
+                                       absl::string_view text) {
+  TraceReader reader(plan);
+  try {
+    json trace = json::parse(text.begin(), text.end());
+    for (const json &event : trace.at("traceEvents")) {
+      ZG_RETURN_IF_ERROR(reader.add(event));
+    }
+  } catch (const json::exception &error) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "it is no trace that train --trace wrote: ", error.what()));
+  }
+  return reader.take();
+}
+
+} // namespace zerograph::report

@@ -1,0 +1,149 @@
+// time.js - where the time of a step goes, and when each step runs.
+
+function timeSection(data) {
+  const {columns, plan} = data;
+  const timed = columns.programs.filter(({predicted, measured}) => predicted || measured);
+  if (!timed.length) return null;
+  const place = element("div");
+  const show = (i) => {
+    const chart = lanes(columns, timed[i]);
+    place.replaceChildren(legend(chart.operations), chart.canvas);
+  };
+  show(0);
+  return section("Time", "time",
+      ...(plan.prediction ? partsOf(plan) : []),
+      element("h3", {}, "When steps run"),
+      note("A lane is a stream: its steps run one after the other. " + KEYS),
+      choices("program: ", timed.map(({name}) => name), 0, show),
+      place);
+}
+
+/** The parts of the predicted step as one bar, and in a table. */
+function partsOf({prediction, part_names}) {
+  const whole = prediction.step_seconds;
+  const parts = Object.entries(prediction.parts)
+      .map(([key, seconds]) => ({name: part_names[key], seconds}));
+  const bar = element("div", {class: "bar"}, ...parts.map(({name, seconds}) =>
+      element("span", {
+        style: `width:${100 * seconds / whole}%;background:${colorOf(name)}`,
+        pointermove: (event) => hint(`${name}: ${timeText(seconds)}`, event),
+        pointerleave: () => hint(""),
+      })));
+  return [
+    element("h3", {}, "The stream that computes, as predicted"),
+    bar,
+    table([
+      {title: "part", text: ({name}) => name, color: ({name}) => name},
+      {title: "seconds", value: ({seconds}) => seconds, format: timeText},
+      {title: "of the step", value: ({seconds}) => seconds,
+       format: (seconds) => shareText(seconds, whole)},
+    ], parts),
+    table([
+      {title: "stream", text: ({stream}) => stream},
+      {title: "works for", value: ({seconds}) => seconds, format: timeText},
+      {title: "of the step", value: ({seconds}) => seconds,
+       format: (seconds) => shareText(seconds, whole)},
+    ], prediction.streams.filter(({seconds}) => seconds > 0)),
+  ];
+}
+
+/** The lanes of a program: first those predicted, then those measured. */
+function lanes(columns, program) {
+  const {strings, streams} = columns;
+  const {steps} = program;
+  const rows = [];
+  for (const kind of ["predicted", "measured"]) {
+    if (!program[kind]) continue;
+    streams.forEach((name, stream) => {
+      const own = [...steps.stream.keys()].filter((i) =>
+          steps.stream[i] === stream && program[kind].lasts[i] > 0);
+      if (own.length) rows.push({kind, name, own, times: program[kind]});
+    });
+  }
+  const ends = rows.flatMap(({own, times}) => own.map((i) => times.begin[i] + times.lasts[i]));
+  const range = new Range(ends.reduce((a, b) => Math.max(a, b), 1));
+  const tall = 30;
+  const rowAt = (y) => rows[Math.floor(y / tall)];
+  const chart = new Chart({
+    range, left: 150, height: rows.length * tall + 30, high: rows.length * tall, yTicks: false,
+    xText: (nanoseconds) => timeText(nanoseconds * 1e-9),
+    content(chart) {
+      rows.forEach(({own, times}, row) => {
+        for (const i of own) {
+          const left = chart.x(times.begin[i]);
+          const right = chart.x(times.begin[i] + times.lasts[i]);
+          if (right < chart.left || left > chart.left + chart.inner.width) continue;
+          chart.rectangle(left, chart.top + row * tall + 3, right - left, tall - 6,
+                          colorOf(strings[steps.op[i]]));
+        }
+      });
+    },
+    over(x, y) {
+      const row = rowAt(range.charts[0].high - y);
+      const i = row && row.own.find((step) => row.times.begin[step] <= x &&
+                                              x < row.times.begin[step] + row.times.lasts[step]);
+      return i === undefined ? "" : stepHint(columns, program, row, i);
+    },
+  });
+  const drawColumns = chart.drawColumns;
+  chart.drawColumns = function() {
+    rows.forEach(({kind, name}, row) =>
+        this.text(`${name}, ${kind}`, this.left - 6, this.top + row * tall + tall / 2 + 4, "right"));
+    drawColumns.call(this);
+  };
+  chart.operations = [...new Set(rows.flatMap(({own}) => own.map((i) => strings[steps.op[i]])))];
+  return chart;
+}
+
+function stepHint({strings}, program, {kind, times}, i) {
+  const {steps} = program;
+  const lines = [
+    strings[steps.name[i]],
+    `step ${i}: ${strings[steps.op[i]]}, ${timeText(times.lasts[i] * 1e-9)} ${kind}`,
+    `${bytesText(steps.read[i])} read, ${bytesText(steps.written[i])} written, ` +
+        `${countText(steps.operations[i])} operations`,
+  ];
+  if (kind === "predicted" && times.after[i] >= 0) {
+    lines.push(`begins after step ${times.after[i]}, ${strings[steps.name[times.after[i]]]}`);
+  }
+  if (kind === "measured" && times.waited[i] > 0) {
+    lines.push(`waited ${timeText(times.waited[i] * 1e-9)} for other ranks`);
+  }
+  return lines.join("\n");
+}
+
+/** Predicted beside measured, by operation. */
+function measuredSection({columns}) {
+  const programs = columns.programs.filter(({predicted, measured}) => predicted && measured);
+  if (!programs.length) return null;
+  const sums = new Map();
+  for (const {steps, runs, predicted, measured} of programs) {
+    steps.op.forEach((op, i) => {
+      const name = columns.strings[op];
+      const sum = sums.get(name) || {name, predicted: 0, measured: 0};
+      sum.predicted += runs * predicted.lasts[i] * 1e-9;
+      sum.measured += runs * measured.lasts[i] * 1e-9;
+      sums.set(name, sum);
+    });
+  }
+  const end = ({begin, lasts}) =>
+      begin.reduce((last, at, i) => Math.max(last, at + lasts[i]), 0) * 1e-9;
+  const step = {name: "the step, from begin to end", predicted: 0, measured: 0};
+  for (const program of programs) {
+    step.predicted += program.runs * end(program.predicted);
+    step.measured += program.runs * end(program.measured);
+  }
+  const rows = [...sums.values()].sort((a, b) => b.measured - a.measured);
+  return section("Predicted and measured", "measured",
+      note("Of rank 0, one training step. A collective's time is that of its work; waits for " +
+           "other ranks are not in it where the trace tells them apart."),
+      table([
+        {title: "steps of", text: ({name}) => name},
+        {title: "predicted", value: ({predicted}) => predicted, format: timeText},
+        {title: "measured", value: ({measured}) => measured, format: timeText},
+        {title: "error", value: ({predicted, measured}) =>
+            measured > 0 ? predicted / measured - 1 : NaN,
+         format: (error) => Number.isNaN(error) ? ""
+             : `${error > 0 ? "+" : ""}${(100 * error).toFixed(0)} %`},
+      ], [step, ...rows]));
+}
