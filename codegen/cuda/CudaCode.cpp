@@ -45,6 +45,16 @@ LogicalResult CudaCode::add(Operation *op, plan::Kernel &kernel) {
   return success();
 }
 
+void CudaCode::describe(plan::Plan &plan) const {
+  plan::Target &device = *plan.add_devices();
+  device.set_device("cuda");
+  device.add_features(target.architecture);
+  device.set_math_library(librariesOf(plan));
+  if (!device.math_library().empty()) {
+    device.set_allow_tf32(target.allowTf32);
+  }
+}
+
 LogicalResult CudaCode::finish(plan::Plan &plan) {
   std::set<plan::ElementType> folded = zerograph::foldedWires(plan);
   Builder b(context);
@@ -67,12 +77,5 @@ LogicalResult CudaCode::finish(plan::Plan &plan) {
   plan::Ptx &ptx = *plan.add_modules()->mutable_ptx();
   ptx.set_architecture(target.architecture);
   ptx.set_text(*text);
-  plan::Target &device = *plan.add_devices();
-  device.set_device("cuda");
-  device.add_features(target.architecture);
-  device.set_math_library(librariesOf(plan));
-  if (!device.math_library().empty()) {
-    device.set_allow_tf32(target.allowTf32);
-  }
   return success();
 }

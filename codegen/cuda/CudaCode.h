@@ -19,6 +19,7 @@ public:
         kernels(context, this->target.library) {}
 
   LogicalResult add(Operation *op, zerograph::plan::Kernel &kernel) override;
+  void describe(zerograph::plan::Plan &plan) const override;
   LogicalResult finish(zerograph::plan::Plan &plan) override;
 
 private:

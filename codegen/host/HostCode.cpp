@@ -37,12 +37,15 @@ LogicalResult HostCode::add(Operation *op, plan::Kernel &kernel) {
   return success();
 }
 
+void HostCode::describe(plan::Plan &plan) const {
+  writeTarget(target, *plan.add_devices());
+}
+
 LogicalResult HostCode::finish(plan::Plan &plan) {
   FailureOr<std::vector<char>> bytes = kernels.finish();
   if (failed(bytes)) {
     return failure();
   }
   plan.add_modules()->set_elf(std::string(bytes->begin(), bytes->end()));
-  writeTarget(target, *plan.add_devices());
   return success();
 }

@@ -17,6 +17,7 @@ public:
       : target(target), kernels(context, std::move(target)) {}
 
   LogicalResult add(Operation *op, zerograph::plan::Kernel &kernel) override;
+  void describe(zerograph::plan::Plan &plan) const override;
   LogicalResult finish(zerograph::plan::Plan &plan) override;
 
 private:

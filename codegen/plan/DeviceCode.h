@@ -19,8 +19,10 @@ public:
   /// that its products multiply, if that is not the one that they are added in.
   virtual LogicalResult add(Operation *op, zerograph::plan::Kernel &kernel) = 0;
 
-  /// Writes the module of all kernels that were added, and what a machine must
-  /// have to run the plan, whose steps are there. Empty afterwards. The same
+  /// Adds what a machine must have to run the plan, whose steps are there.
+  virtual void describe(zerograph::plan::Plan &plan) const = 0;
+
+  /// Adds the module of all kernels that were added. Empty afterwards. The same
   /// kernels in the same order give the same bytes.
   virtual LogicalResult finish(zerograph::plan::Plan &plan) = 0;
 };

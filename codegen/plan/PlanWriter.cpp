@@ -136,18 +136,25 @@ LogicalResult writeKernels(ModuleOp module, DeviceCode &code,
 
 } // namespace
 
-/// Finishes the code of the device, and that of the host if it has anything to
-/// do.
-static LogicalResult finish(DeviceCode &code, DeviceCode &helper,
-                            plan::Plan &plan) {
-  bool helps = llvm::any_of(plan.streams(), [](const plan::Stream &stream) {
-    return stream.device() == kHelper;
-  });
-  if (failed(code.finish(plan)) || (helps && failed(helper.finish(plan)))) {
-    return failure();
+/// Writes the device, and the host if it has anything to do: what they must
+/// have, and their code.
+static LogicalResult writeDevices(DeviceCode &code, DeviceCode &helper,
+                                  bool withoutCode, plan::Plan &plan) {
+  SmallVector<DeviceCode *, 2> devices = {&code};
+  if (llvm::any_of(plan.streams(), [](const plan::Stream &stream) {
+        return stream.device() == kHelper;
+      })) {
+    devices.push_back(&helper);
   }
-  for (int i = 0; i < plan.modules_size(); ++i) {
-    plan.mutable_modules(i)->set_device(i);
+  for (auto [number, device] : llvm::enumerate(devices)) {
+    device->describe(plan);
+    if (withoutCode) {
+      continue;
+    }
+    if (failed(device->finish(plan))) {
+      return failure();
+    }
+    plan.mutable_modules(int(number))->set_device(uint32_t(number));
   }
   return success();
 }
@@ -167,7 +174,7 @@ FailureOr<plan::Plan> mlir::zg::writePlan(ModuleOp module, DeviceCode &code,
       return failure();
     }
   }
-  if (failed(finish(code, helper, plan))) {
+  if (failed(writeDevices(code, helper, info.without_code, plan))) {
     return failure();
   }
   return plan;

@@ -31,6 +31,8 @@ struct PlanInfo {
   std::string recompute; ///< empty: none
   double recompute_ratio = 1;
   std::optional<zerograph::plan::LossScale> loss_scale;
+  /// The plan is only to be looked at: it has no machine code.
+  bool without_code = false;
   /// Parameter -> whether the importer chose to train it, and why.
   std::map<std::string, std::pair<bool, std::string>> decisions;
 };

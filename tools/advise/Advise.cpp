@@ -6,6 +6,9 @@
 #include "runtime/base/Status.h"
 
 #include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <thread>
 
 namespace zerograph {
 namespace {
@@ -86,6 +89,7 @@ private:
     CompileOptions options = question.options;
     best.strategy.apply(options);
     options.micro_batch = int64_t(micro_batch);
+    options.until = CompileOptions::Until::Costed;
     uint64_t accumulate = 1;
     if (question.global_batch) {
       accumulate =
@@ -129,24 +133,63 @@ bool offloads(const Strategy &strategy) {
          strategy.offload_param != "none";
 }
 
+/// Tries strategies, as many at a time as there are processors. Returns the
+/// trials in their order; of several errors the first strategy's.
+absl::StatusOr<std::vector<Trial>>
+tryAll(const Question &question, const std::vector<Strategy> &strategies) {
+  std::vector<absl::StatusOr<Trial>> tried(strategies.size(),
+                                           absl::CancelledError());
+  std::atomic<size_t> next = 0;
+  std::atomic<bool> failed = false;
+  std::mutex telling;
+  auto work = [&]() {
+    for (size_t i = next++; i < strategies.size() && !failed; i = next++) {
+      tried[i] = Trying(question, strategies[i]).run();
+      failed = failed || !tried[i].ok();
+      if (tried[i].ok() && question.tried) {
+        std::lock_guard<std::mutex> lock(telling);
+        question.tried(*tried[i]);
+      }
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    for (unsigned k = 1; k < question.threads; ++k) {
+      others.emplace_back(work);
+    }
+    work();
+  }
+  std::vector<Trial> trials;
+  for (size_t i = 0; i < strategies.size(); ++i) {
+    if (!tried[i].ok() && !absl::IsCancelled(tried[i].status())) {
+      return annotate(tried[i].status(), strategies[i].text());
+    }
+    if (tried[i].ok()) {
+      trials.push_back(*std::move(tried[i]));
+    }
+  }
+  return trials;
+}
+
 } // namespace
 
 absl::StatusOr<Advice> advise(const Question &question) {
-  Advice advice;
-  bool fits = false; // without offloading
+  std::vector<Strategy> first, second;
   for (const Strategy &strategy : question.strategies) {
-    if (offloads(strategy) && fits && !question.all) {
-      continue;
-    }
-    auto trial = Trying(question, strategy).run();
-    if (!trial.ok()) {
-      return annotate(trial.status(), strategy.text());
-    }
-    if (question.tried) {
-      question.tried(*trial);
-    }
-    fits |= trial->micro_batch > 0 && !offloads(strategy);
-    (trial->micro_batch ? advice.trials : advice.rejected).push_back(*trial);
+    bool later = offloads(strategy) && !question.all;
+    (later ? second : first).push_back(strategy);
+  }
+  ZG_ASSIGN_OR_RETURN(std::vector<Trial> trials, tryAll(question, first));
+  bool fits = std::any_of(trials.begin(), trials.end(), [](const Trial &trial) {
+    return trial.micro_batch > 0;
+  });
+  if (!fits) {
+    ZG_ASSIGN_OR_RETURN(std::vector<Trial> more, tryAll(question, second));
+    trials.insert(trials.end(), more.begin(), more.end());
+  }
+  Advice advice;
+  for (Trial &trial : trials) {
+    (trial.micro_batch ? advice.trials : advice.rejected).push_back(trial);
   }
   std::stable_sort(advice.trials.begin(), advice.trials.end(),
                    [](const Trial &a, const Trial &b) {

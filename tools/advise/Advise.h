@@ -30,9 +30,13 @@ struct Question {
   simulate::Cluster cluster;
   uint64_t global_batch = 0; ///< samples of a step; 0: one micro-batch a rank
   bool all = false;          ///< also strategies that cannot gain
-  /// Gives the dims of a model the sizes that a micro-batch decides.
+  /// Gives the dims of a model the sizes that a micro-batch decides. Any thread
+  /// may call it.
   std::function<absl::Status(CompileOptions &)> bind;
-  /// Called after each strategy; may be empty.
+  /// Strategies that are tried at the same time; each needs the memory of a
+  /// compilation.
+  unsigned threads = 1;
+  /// Called after each strategy, one at a time; may be empty.
   std::function<void(const Trial &)> tried;
 };
 

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <thread>
 #include <unistd.h>
 
 namespace zerograph {
@@ -72,6 +73,7 @@ absl::StatusOr<Question> questionOf(Flags &flags, const std::string &model) {
   question.cluster = flags.machine.cluster(ranks, question.machine);
   question.global_batch = flags.global_batch;
   question.all = flags.all;
+  question.threads = std::max(1u, std::thread::hardware_concurrency());
   if (flags.global_batch % ranks != 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("--global-batch ", flags.global_batch,

@@ -85,6 +85,7 @@ mlir::zg::PlanInfo planInfoOf(const CompileOptions &options,
   }
   info.loss = loss;
   info.dump_gradients = options.dump_gradients;
+  info.without_code = options.until == CompileOptions::Until::Costed;
   info.schedule = scheduleOf(options);
   if (!options.forward) {
     info.clip_norm = options.clip_norm;
@@ -148,17 +149,20 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
       module, dump, diagnostics,
       [&](const std::string &phase) { watch.lap(phase); }));
   ZG_RETURN_IF_ERROR(checkMemory(options, module, diagnostics));
-  if (options.packs_only) {
+  if (options.until == CompileOptions::Until::Packed) {
     return result;
   }
 
-  auto plan =
-      mlir::zg::writePlan(module, *target.code, *target.helper,
-                          planInfoOf(options, model.loss_output, result));
+  mlir::zg::PlanInfo info = planInfoOf(options, model.loss_output, result);
+  auto plan = mlir::zg::writePlan(module, *target.code, *target.helper, info);
   if (mlir::failed(plan)) {
     return diagnostics.status("while generating code");
   }
   result.plan = std::move(*plan);
+  if (info.without_code) {
+    watch.lap("codegen");
+    return result;
+  }
   ZG_RETURN_IF_ERROR(writeGraphHash(options.model, opened, result.plan));
   ZG_RETURN_IF_ERROR(checkPlan(options, result));
   watch.lap("codegen");
@@ -236,7 +240,7 @@ bool fits(const CompileOptions &given) {
   CompileOptions options = choosesRecomputation(given)
                                ? recomputationCandidates(given).back().options
                                : given;
-  options.packs_only = true;
+  options.until = CompileOptions::Until::Packed;
   options.dump_ir.clear();
   return compileOnce(options).ok();
 }

@@ -33,8 +33,10 @@ struct CompileOptions : options::Compile {
   bool forward = false;
   /// `precision` is nobody's wish: the model's own is taken, if it has one.
   bool own_precision = false;
-  /// Ends when every buffer has its place, without code.
-  bool packs_only = false;
+  /// How far it goes: until every buffer has its place, and there is no plan;
+  /// to a plan to look at, which is not proved and has no machine code; or to
+  /// the whole one.
+  enum class Until { Packed, Costed, Complete } until = Until::Complete;
   /// The option that set the limits of `memory`, where that was another, as
   /// "--recompute 40GiB": for messages.
   std::string limited_by;
