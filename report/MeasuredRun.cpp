@@ -28,16 +28,16 @@ public:
       return absl::OkStatus(); // names, arrows, counters, other ranks
     }
     std::string name = event.at("name");
-    const json &of = event.at("args");
-    int program = programOf(of.at("program").get<std::string>());
-    auto step = of.at("step").get<int64_t>();
+    const json &args = event.at("args");
+    int program = programOf(args.at("program").get<std::string>());
+    auto step = args.at("step").get<int64_t>();
     bool waits = event.at("cat") == "wait";
     if (program < 0 || step < 0 ||
         step >= plan.programs(program).steps_size() ||
         (!waits && plan.programs(program).steps(int(step)).name() != name)) {
       return absl::InvalidArgumentError(absl::StrCat(
           "it is a trace of another plan: this one has no step ", step, " \"",
-          name, "\" in its program ", of.at("program").get<std::string>()));
+          name, "\" in its program ", args.at("program").get<std::string>()));
     }
     std::vector<MeasuredStep> &steps = run[size_t(program)];
     steps.resize(size_t(plan.programs(program).steps_size()));
@@ -55,11 +55,27 @@ public:
     } else {
       measured.begin = begin;
       measured.end = begin + seconds;
+      measured.known = true;
     }
     return absl::OkStatus();
   }
 
-  MeasuredRun take() { return std::move(run); }
+  /// Returns the run, if each program has all of its steps or none.
+  absl::StatusOr<MeasuredRun> take() {
+    bool some = false;
+    for (int p = 0; p < plan.programs_size(); ++p) {
+      some = some || !run[size_t(p)].empty();
+      for (size_t step = 0; step < run[size_t(p)].size(); ++step) {
+        if (!run[size_t(p)][step].known) {
+          return absl::InvalidArgumentError(absl::StrCat(
+              "it lacks step ", step, " of program ", plan.programs(p).name(),
+              ": it was cut short, or is one of another plan"));
+        }
+      }
+    }
+    return some ? absl::StatusOr<MeasuredRun>(std::move(run))
+                : absl::InvalidArgumentError("it has no step of rank 0");
+  }
 
 private:
   int programOf(const std::string &name) const {
@@ -85,9 +101,9 @@ absl::StatusOr<MeasuredRun> parseTrace(const plan::Plan &plan,
     for (const json &event : trace.at("traceEvents")) {
       ZG_RETURN_IF_ERROR(reader.add(event));
     }
-  } catch (const json::exception &error) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "it is no trace that train --trace wrote: ", error.what()));
+  } catch (const json::exception &) {
+    return absl::InvalidArgumentError(
+        "it is no trace that train --trace wrote");
   }
   return reader.take();
 }

@@ -16,6 +16,7 @@ namespace zerograph::report {
 struct MeasuredStep {
   double begin = 0, end = 0; ///< of the work
   double waited = 0;         ///< for other ranks
+  bool known = false;        ///< the trace has it
 };
 
 /// Maps program -> step -> when it ran on rank 0; a program that did not run
@@ -23,7 +24,8 @@ struct MeasuredStep {
 using MeasuredRun = std::vector<std::vector<MeasuredStep>>;
 
 /// Parses what `train --trace` or `simulate --trace` wrote of a run of this
-/// valid plan. What is no such trace, or is one of another plan, is an error.
+/// valid plan. What is no such trace, is one of another plan, or lacks steps,
+/// is an error.
 absl::StatusOr<MeasuredRun> parseTrace(const plan::Plan &plan,
                                        absl::string_view text);
 

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <unordered_map>
 
@@ -51,7 +52,7 @@ public:
     for (int i : order) {
       if (!joins(i)) {
         kept.push_back(plan.slices(i));
-        numbers[uint32_t(i)] = kept.size() - 1;
+        place_in_kept[uint32_t(i)] = kept.size() - 1;
       } else {
         kept.back().set_bytes(kept.back().bytes() + plan.slices(i).bytes());
       }
@@ -59,7 +60,8 @@ public:
   }
 
   Json json(Strings &strings) const {
-    Json name, arena, offset, bytes, of_class, carried;
+    Json name = Json::array(), arena = name, offset = name, bytes = name,
+         of_class = name, carried = name;
     for (const plan::Slice &slice : kept) {
       name.push_back(strings.number(slice.name()));
       arena.push_back(slice.arena());
@@ -78,7 +80,7 @@ public:
     std::vector<std::optional<Life>> lives = livesOf(plan, program);
     for (size_t i = 0; i < lives.size(); ++i) {
       if (lives[i]) {
-        slice.push_back(numbers.at(uint32_t(i)));
+        slice.push_back(place_in_kept.at(uint32_t(i)));
         first.push_back(lives[i]->first);
         last.push_back(lives[i]->last);
       }
@@ -104,7 +106,8 @@ private:
 
   const plan::Plan &plan;
   std::vector<plan::Slice> kept;
-  std::map<uint32_t, size_t> numbers; // of those that begin one
+  /// Maps a slice of the plan to its place; none that joined another.
+  std::map<uint32_t, size_t> place_in_kept;
 };
 
 /// Whole nanoseconds: a page needs no more.
@@ -154,31 +157,46 @@ Json measuredJson(const std::vector<MeasuredStep> &steps) {
   return {{"begin", begin}, {"lasts", lasts}, {"waited", waited}};
 }
 
+const char *textOf(TransferKind kind) {
+  switch (kind) {
+  case TransferKind::DeviceToHost:
+    return "to the host";
+  case TransferKind::HostToDevice:
+    return "to the device";
+  case TransferKind::FileToHost:
+    return "from the file";
+  case TransferKind::HostToFile:
+    return "to the file";
+  }
+  return "";
+}
+
 /// Lists what ranks exchange and what a rank copies between its memories: steps
-/// of one operation, name and reason together, with the bytes of a training
-/// step.
+/// of one operation, way, name and reason together, with the bytes of a
+/// training step.
 Json exchangesJson(const plan::Plan &plan) {
   struct Sum {
     uint64_t steps = 0;
     Checked bytes = 0;
   };
-  using Key = std::tuple<absl::string_view, std::string, std::string>;
+  using Key = std::tuple<absl::string_view, absl::string_view, std::string,
+                         std::string>;
   std::map<Key, Sum> sums;
   std::vector<Key> order; // as first met
   forEachStep(plan, [&](int p, int, const plan::Step &step) {
     uint64_t runs = runsPerStep(plan, plan.programs(p));
-    bool copies = transferKindOf(plan, step).has_value();
-    if (runs == 0 || (!isCollective(step) && !copies)) {
+    std::optional<TransferKind> kind = transferKindOf(plan, step);
+    if (runs == 0 || (!isCollective(step) && !kind)) {
       return;
     }
-    Key key{opName(step), step.name(), step.reason()};
+    absl::string_view op = opName(step);
+    Key key{op, kind ? textOf(*kind) : op, step.name(), step.reason()};
     auto [sum, added] = sums.try_emplace(key);
     if (added) {
       order.push_back(key);
     }
-    uint64_t bytes = copies
-                         ? step.accesses(0).bytes()
-                         : kindOf(step).traffic(plan, step).all().saturated();
+    uint64_t bytes = kind ? step.accesses(0).bytes()
+                          : kindOf(step).traffic(plan, step).all().saturated();
     sum->second.steps += runs;
     sum->second.bytes = sum->second.bytes + Checked(bytes) * runs;
   });
@@ -186,8 +204,9 @@ Json exchangesJson(const plan::Plan &plan) {
   for (const Key &key : order) {
     const Sum &sum = sums.at(key);
     list.push_back({{"op", std::get<0>(key)},
-                    {"name", std::get<1>(key)},
-                    {"reason", std::get<2>(key)},
+                    {"way", std::get<1>(key)},
+                    {"name", std::get<2>(key)},
+                    {"reason", std::get<3>(key)},
                     {"steps", sum.steps},
                     {"bytes", sum.bytes.saturated()}});
   }

@@ -16,17 +16,21 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Returns what decides whether to use the plan, a sentence a line.
+/// Returns what decides whether to use the plan, a sentence a line: at first
+/// how long it takes, if that is known.
 Json verdictJson(const PlanShown &shown) {
   const plan::Plan &plan = shown.loaded.plan;
+  std::vector<std::string> lines;
   if (shown.prediction) {
-    return absl::StrSplit(simulate::verdictText(*shown.prediction), '\n',
-                          absl::SkipEmpty());
+    lines = absl::StrSplit(simulate::verdictText(*shown.prediction), '\n',
+                           absl::SkipEmpty());
+  } else {
+    lines.push_back(absl::StrCat("it fits ", fitsLine(plan, false)));
   }
-  return {
-      absl::StrCat("a rank needs ", memoryLine(plan, false)),
-      absl::StrCat("it fits ", fitsLine(plan, false)),
-      absl::StrCat("traffic of a step and rank: ", trafficLine(plan, false))};
+  lines.push_back(
+      absl::StrCat("a rank needs ", memoryLine(plan, false),
+                   "; traffic of a step: ", trafficLine(plan, false)));
+  return lines;
 }
 
 /// Returns the figures of a machine that bound a kernel.
@@ -48,7 +52,11 @@ absl::StatusOr<Json> factsJson(const PlanShown &shown) {
     unit.erase("states");
   }
   const plan::Plan &plan = shown.loaded.plan;
+  facts["file"] = shown.file;
   facts["title"] = planTitle(plan);
+  for (const auto &[key, text] : planLines(plan)) {
+    facts["lines"][key] = text;
+  }
   facts["verdict"] = verdictJson(shown);
   if (shown.prediction) {
     facts["prediction"] = simulate::predictionJson(plan, *shown.prediction);

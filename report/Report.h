@@ -13,6 +13,7 @@ namespace zerograph::report {
 
 /// A plan, and how long its step takes on a machine where one was named.
 struct PlanShown {
+  std::string file; ///< its name
   LoadedPlan loaded;
   std::optional<simulate::Machine> machine;
   std::optional<simulate::Prediction> prediction;

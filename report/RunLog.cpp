@@ -10,31 +10,31 @@ namespace zerograph::report {
 using Json = nlohmann::ordered_json;
 
 absl::StatusOr<Json> parseLog(absl::string_view text) {
+  constexpr absl::string_view kKeys[] = {
+      "step", "loss", "eval_loss", "lr", "grad_norm", "loss_scale", "step_ms"};
   Json columns = Json::object();
+  for (absl::string_view key : kKeys) {
+    columns[std::string(key)] = Json::array();
+  }
   size_t lines = 0;
   for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
     Json record = Json::parse(line.begin(), line.end(), nullptr,
                               /*allow_exceptions=*/false);
+    ++lines;
     if (!record.is_object() || !record.contains("step") ||
         !record["step"].is_number()) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "line ", lines + 1,
+          "line ", lines,
           ": expected one that train --log wrote, such as {\"step\": 0, "
           "\"loss\": 4.6}"));
     }
-    for (const auto &[key, value] : record.items()) {
-      Json &column = columns[key];
-      while (column.size() < lines) {
-        column.push_back(nullptr);
-      }
-      column.push_back(value.is_number() ? value : Json());
+    for (auto &[key, column] : columns.items()) {
+      bool number = record.contains(key) && record[key].is_number();
+      column.push_back(number ? record[key] : Json());
     }
-    ++lines;
-    for (Json &column : columns) {
-      if (column.size() < lines) {
-        column.push_back(nullptr);
-      }
-    }
+  }
+  if (lines == 0) {
+    return absl::InvalidArgumentError("the log has no step");
   }
   return columns;
 }

@@ -11,8 +11,9 @@
 namespace zerograph::report {
 
 /// Parses what `train --log` wrote into columns: {"step": [0, 1, ...], "loss":
-/// [4.6, null, ...], ...}, each as long as there are lines; null where a line
-/// has no number. An error names the line.
+/// [4.6, null, ...], ...}, all that the page draws, each as long as there are
+/// lines; null where a line has no number. An error names the line; a log
+/// without lines is one too.
 absl::StatusOr<nlohmann::ordered_json> parseLog(absl::string_view text);
 
 } // namespace zerograph::report

@@ -39,7 +39,7 @@ inline constexpr Part kParts[] = {
     {"products", "products by a library", &Parts::products},
     {"memory", "kernels bound by memory", &Parts::memory},
     {"arithmetic", "kernels bound by arithmetic", &Parts::arithmetic},
-    {"launches", "launches", &Parts::launches},
+    {"launches", "between two launches", &Parts::launches},
     {"contention", "slower beside other streams", &Parts::contention},
     {"waits", "waiting for other streams", &Parts::waits}};
 

@@ -23,7 +23,9 @@ std::string timeText(double seconds) {
 }
 
 std::string shareText(double seconds, const Prediction &prediction) {
-  return absl::StrFormat("%.0f %%", 100 * seconds / prediction.seconds);
+  return prediction.seconds > 0
+             ? absl::StrFormat("%.0f %%", 100 * seconds / prediction.seconds)
+             : "";
 }
 
 } // namespace
@@ -53,9 +55,10 @@ Json predictionJson(const plan::Plan &plan, const Prediction &prediction) {
   Json &streams = json["streams"] = Json::array();
   for (int i = 0; i < plan.streams_size(); ++i) {
     double works = prediction.streams[size_t(i)];
-    streams.push_back({{"stream", plan.streams(i).name()},
-                       {"seconds", works},
-                       {"share", works / prediction.seconds}});
+    streams.push_back(
+        {{"stream", plan.streams(i).name()},
+         {"seconds", works},
+         {"share", prediction.seconds > 0 ? works / prediction.seconds : 0}});
   }
   Json &exposed = json["exposed"] = Json::array();
   for (const Exposed &one : prediction.exposed) {
@@ -82,9 +85,9 @@ std::string verdictText(const Prediction &prediction) {
   }
   absl::StrAppend(
       &text,
-      absl::StrFormat("\n%.0f %% of the peak of products of %s, where what is "
-                      "computed again counts\n",
+      absl::StrFormat("\n%.2g %% of the peak of products of %s",
                       100 * summary.peak_share, summary.peak_type),
+      summary.computes_again ? ", where what is computed again counts\n" : "\n",
       summary.fits() ? "it fits: " : "it does not fit: ",
       sizeIn(summary.device_bytes, false), " of ",
       sizeIn(summary.usable_bytes, false));

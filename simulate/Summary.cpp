@@ -64,14 +64,16 @@ Summary summarize(const plan::Plan &plan, const Machine &machine,
   Summary summary;
   summary.machine = machine.name;
   summary.cluster = cluster;
-  summary.samples_per_second = samplesOf(plan) / seconds;
+  double rate = seconds > 0 ? 1 / seconds : 0; // of a plan without steps
+  summary.samples_per_second = samplesOf(plan) * rate;
   summary.tokens_per_second = summary.samples_per_second * tokensOf(plan);
   summary.ranks_per_device =
       machine.device == "host" ? cluster.ranks_per_node : 1;
   summary.most_multiplied = type;
   summary.peak_type = tf32 ? "tf32" : nameOf(type);
-  summary.peak_share = operations * summary.ranks_per_device /
-                       (productPeak(type, plan, machine) * seconds);
+  summary.computes_again = plan.recomputed() > 0;
+  summary.peak_share = operations * rate * summary.ranks_per_device /
+                       productPeak(type, plan, machine);
   summary.device_bytes =
       (Checked(arenaBytes(plan, plan::DEVICE)) * summary.ranks_per_device)
           .saturated();

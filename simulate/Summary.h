@@ -21,6 +21,7 @@ struct Summary {
   plan::ElementType most_multiplied = plan::F32;
   std::string peak_type;
   double peak_share = 0;
+  bool computes_again = false;
   uint32_t ranks_per_device = 1; ///< ranks of a host share its memory
   uint64_t device_bytes = 0;     ///< that these ranks allocate on it
   uint64_t usable_bytes = 0;     ///< that there are for them

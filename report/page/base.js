@@ -30,7 +30,7 @@ function countText(count) {
 
 function timeText(seconds) {
   const size = Math.abs(seconds);
-  if (size < 1e-9) return "0 s";
+  if (size < 1e-8) return "0 s";
   return size >= 1 ? `${threeDigits(seconds)} s`
        : size >= 1e-3 ? `${threeDigits(seconds * 1e3)} ms`
                       : `${threeDigits(seconds * 1e6)} us`;
@@ -56,23 +56,57 @@ function element(tag, attributes = {}, ...children) {
   return made;
 }
 
-const PALETTE = ["#4c78a8", "#f58518", "#54a24b", "#e45756", "#72b7b2", "#b279a2",
-                 "#eeca3b", "#9d755d", "#ff9da6", "#7f8fa6", "#3d9970"];
-const colors = new Map();
+/** What each class of memory holds, and the color that it has on every page. */
+const CLASSES = {
+  param_shard: ["#4c78a8", "parameters from step to step: whole, or at stage 3 the rank's shard"],
+  gathered: ["#f58518", "what was gathered from all ranks for a while"],
+  grad: ["#54a24b", "gradients of whole units, not yet reduced"],
+  grad_shard: ["#2e6f40", "gradients summed over all ranks: the rank's shard"],
+  optimizer: ["#b279a2", "the optimizer's states, and masters"],
+  activation: ["#72b7b2", "what forward computes and backward reads"],
+  transient: ["#e45756", "all other intermediate values"],
+  staging: ["#9d755d", "working space of libraries and kernels, and what a reduction receives"],
+  input: ["#eeca3b", "the inputs of the micro-batch"],
+  scalar: ["#8c8c8c", "single numbers, such as the loss"],
+  output: ["#ff9da6", "outputs of the model"],
+};
 
-/** The color of a class, a stream or an operation: always the same on a page. */
-function colorOf(name) {
-  if (!colors.has(name)) colors.set(name, PALETTE[colors.size % PALETTE.length]);
-  return colors.get(name);
+/** The operations of steps: the color, and the name for people. */
+const OPERATIONS = {
+  launch: ["#4c78a8", "kernel"],
+  matmul: ["#f58518", "product"],
+  convolution: ["#eeca3b", "convolution"],
+  all_gather: ["#54a24b", "all_gather"],
+  reduce_scatter: ["#e45756", "reduce_scatter"],
+  all_reduce: ["#b279a2", "all_reduce"],
+  copy: ["#72b7b2", "copy"],
+  fill: ["#8c8c8c", "fill"],
+  copy_in: ["#9d755d", "inputs"],
+};
+
+const PARTS = {
+  products: ["#f58518"], memory: ["#4c78a8"], arithmetic: ["#72b7b2"], launches: ["#8c8c8c"],
+  contention: ["#b279a2"], waits: ["#e45756"],
+};
+
+/** The color of a class, an operation or a part of the step. */
+function colorOf(kind, name) {
+  return (kind[name] || ["#8c8c8c"])[0];
 }
 
-function swatch(name) {
-  return element("i", {style: `background:${colorOf(name)}`});
+function operationText(name) {
+  return (OPERATIONS[name] || [null, name])[1];
 }
 
-function legend(names) {
-  return element("div", {class: "legend"},
-                 ...names.map((name) => element("span", {}, swatch(name), name)));
+function swatch(color) {
+  return element("i", {style: `background:${color}`});
+}
+
+/** Says what colors mean; a name's text is its second fact. */
+function legend(kind, names) {
+  return element("div", {class: "legend"}, ...names.map((name) =>
+      element("span", {title: (kind[name] || [])[1]}, swatch(colorOf(kind, name)),
+              kind === OPERATIONS ? operationText(name) : name)));
 }
 
 /** Buttons of which one is chosen; nothing if there is no choice. */

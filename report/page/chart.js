@@ -167,7 +167,10 @@ function ticks(low, high, count, binary = false) {
   const step = (binary ? [1, 2] : [1, 2, 5, 10]).map((by) => by * base)
                    .find((size) => size >= raw);
   const values = [];
-  for (let k = Math.ceil(low / step); k * step <= high * (1 + 1e-9); ++k) values.push(k * step);
+  const first = Math.ceil(low / step);
+  for (let k = 0; k <= 2 * count && (first + k) * step <= high * (1 + 1e-9); ++k) {
+    values.push((first + k) * step);
+  }
   return values;
 }
 

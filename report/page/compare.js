@@ -9,37 +9,41 @@ function compareSection({plan, against}) {
     ["Predicted", predictedRows(plan, against)],
   ];
   return section("Beside another plan", "against",
-      note(`${against.title}. ${against.verdict.join("; ")}.`),
+      note(`${against.file}, ${against.title}: ${against.verdict.join("; ")}.`),
       ...groups.filter(([, rows]) => rows.length).flatMap(([title, rows]) => [
         element("h3", {}, title),
         table([
           {title: "", text: ({name}) => name},
-          {title: "this plan", text: ({one}) => one},
-          {title: "the other", text: ({other}) => other},
+          {title: plan.file, text: ({one}) => one},
+          {title: against.file, text: ({other}) => other},
           {title: "change", text: ({change}) => change},
         ], rows, {limit: Infinity}),
       ]));
 }
 
-/** The facts of a plan that are texts or numbers, by name. */
+const NO_SETTINGS = ["memory", "costs", "traffic", "units", "precision", "prediction", "roof",
+                     "part_names", "verdict", "waste", "title", "lines", "file", "hash",
+                     "kernels", "kernel_module_bytes", "parameter_types"];
+
+/** The facts of a plan that it was compiled with, as texts, by name. */
 function settings(facts, name = "") {
-  const left_out = ["memory", "costs", "traffic", "units", "precision", "prediction", "roof",
-                    "part_names", "verdict", "waste", "title", "hash", "kernel_module_bytes"];
   const all = new Map();
   for (const [key, value] of Object.entries(facts)) {
-    if (!name && left_out.includes(key)) continue;
+    if (!name && NO_SETTINGS.includes(key)) continue;
     const path = name ? `${name}.${key}` : key;
-    if (value !== null && typeof value === "object") {
-      settings(value, path).forEach((text, inner) => all.set(inner, text));
-    } else {
+    if (value === null || typeof value !== "object") {
       all.set(path, String(value));
+    } else if (Array.isArray(value) && value.every((one) => typeof one !== "object")) {
+      all.set(path, value.join(", "));
+    } else {
+      settings(value, path).forEach((text, inner) => all.set(inner, text));
     }
   }
   return all;
 }
 
 function settingRows(plan, against) {
-  const [one, other] = [settings(plan), settings(against)];
+  const [one, other] = [settings({...plan.lines, ...plan}), settings({...against.lines, ...against})];
   return [...new Set([...one.keys(), ...other.keys()])]
       .filter((name) => one.get(name) !== other.get(name))
       .map((name) => ({name, one: one.get(name) || "", other: other.get(name) || "",
@@ -48,9 +52,11 @@ function settingRows(plan, against) {
 
 /** A row of two numbers, and how much more the first is than the second. */
 function numbers(name, one, other, format) {
-  const change = other > 0 && one !== other ? 100 * (one / other - 1) : 0;
-  return {name, one: format(one), other: format(other),
-          change: change ? `${change > 0 ? "+" : ""}${change.toFixed(1)} %` : ""};
+  const percent = 100 * (one / other - 1);
+  const change = one === other ? ""
+      : other === 0 ? "new" : one === 0 ? "gone"
+      : `${percent > 0 ? "+" : ""}${percent.toFixed(1)} %`;
+  return {name, one: format(one), other: format(other), change};
 }
 
 function memoryRows(plan, against) {
@@ -71,24 +77,31 @@ function memoryRows(plan, against) {
   return rows;
 }
 
-function stepRows({costs: one, traffic: mine}, {costs: other, traffic: theirs}) {
+function samplesOf({micro_batch, accumulate, ranks}) {
+  return micro_batch * accumulate * ranks;
+}
+
+function stepRows(plan, against) {
+  const {costs: one, traffic: mine} = plan;
+  const {costs: other, traffic: theirs} = against;
+  const bytes = [["gathered", "gather"], ["reduced", "reduce"], ["to the host", "down"],
+                 ["from the host", "up"], ["from the file", "read"], ["to the file", "written"]];
   return [
+    numbers("samples, of all ranks", samplesOf(plan), samplesOf(against), countText),
     numbers("operations", one.operations, other.operations, countText),
     numbers("read", one.read, other.read, bytesText),
     numbers("written", one.written, other.written, bytesText),
     numbers("launches", one.launches, other.launches, countText),
-    numbers("gathered", mine.gather, theirs.gather, bytesText),
-    numbers("reduced", mine.reduce, theirs.reduce, bytesText),
-    numbers("to the host", mine.down, theirs.down, bytesText),
-    numbers("from the host", mine.up, theirs.up, bytesText),
+    ...bytes.filter(([, key]) => mine[key] || theirs[key])
+        .map(([name, key]) => numbers(name, mine[key], theirs[key], bytesText)),
   ];
 }
 
 function predictedRows({prediction: one, part_names}, {prediction: other}) {
   if (!one || !other) return [];
   return [
-    numbers("a step", one.step_seconds, other.step_seconds, timeText),
     numbers("samples a second", one.samples_per_second, other.samples_per_second, threeDigits),
+    numbers("a training step", one.step_seconds, other.step_seconds, timeText),
     ...Object.entries(part_names).map(([key, name]) =>
         numbers(name, one.parts[key], other.parts[key], timeText)),
   ];

@@ -51,31 +51,32 @@ class Usage {
   }
 }
 
-function memorySection(data) {
-  const {columns} = data;
+function memorySection({columns}) {
+  const programs = columns.programs.filter(({steps}) => steps.name.length);
+  if (!programs.length) return null;
   const place = element("div");
   let arena = 0;
-  let program = longestProgram(columns);
+  let program = longestOf(programs);
   const show = () => place.replaceChildren(...memoryCharts(
-      data, new Usage(columns, columns.programs[program], arena)));
+      columns, new Usage(columns, programs[program], arena)));
   show();
   return section("Memory", "memory",
       note("What a rank holds while it trains. Across go the steps of the program, " +
            "in the order in which they are issued. " + KEYS),
       choices("memory: ", columns.arenas.map(({space}) => space), arena,
               (i) => { arena = i; show(); }),
-      choices("program: ", columns.programs.map(({name}) => name), program,
+      choices("program: ", programs.map(({name}) => name), program,
               (i) => { program = i; show(); }),
       place);
 }
 
-/** The program with most steps. */
-function longestProgram({programs}) {
+/** The place of the program with most steps. */
+function longestOf(programs) {
   const counts = programs.map(({steps}) => steps.name.length);
   return counts.indexOf(Math.max(...counts));
 }
 
-function memoryCharts({columns}, usage) {
+function memoryCharts(columns, usage) {
   const range = new Range(usage.steps);
   const place = element("div");
   const live = (x) => {
@@ -88,9 +89,10 @@ function memoryCharts({columns}, usage) {
   live(usage.peak);
   return [
     element("h3", {}, "In use, by class"),
-    legend([...usage.classes.keys()]),
+    legend(CLASSES, [...usage.classes.keys()]),
     byClass.canvas,
-    element("h3", {}, "Where it lies: addresses of the arena over the steps"),
+    element("h3", {}, "Where it lies"),
+    note("Up go the addresses of the arena, the one piece that is allocated."),
     byAddress.canvas,
     place,
   ];
@@ -109,7 +111,7 @@ function classChart(usage, range, click) {
         for (const [name, series] of usage.classes) {
           const top = below + series[step];
           chart.rectangle(chart.left + pixel, chart.y(top), 1, chart.y(below) - chart.y(top),
-                          colorOf(name));
+                          colorOf(CLASSES, name));
           below = top;
         }
       }
@@ -145,7 +147,7 @@ function addressChart(columns, usage, range, click) {
         const left = chart.x(first);
         chart.rectangle(left, top, chart.x(last + 1) - left,
                         Math.max(0.4, chart.y(slices.offset[slice]) - top),
-                        colorOf(strings[slices.class[slice]]));
+                        colorOf(CLASSES, strings[slices.class[slice]]));
       }
     },
     over(x, y) {
@@ -169,20 +171,27 @@ function sliceText({slices, strings}, usage, {slice, first, last}) {
 function liveTable(columns, usage, step) {
   const {slices, strings} = columns;
   const rows = usage.at(step);
-  const moment = (row, at) => slices.carried[row.slice] ? "kept" : usage.stepText(at);
+  const moment = (title, at) => ({
+    title,
+    text: (row) => slices.carried[row.slice] ? "kept" : usage.stepText(row[at]),
+    many: (some) => {
+      const steps = some.map((row) => row[at]);
+      return `steps ${Math.min(...steps)} to ${Math.max(...steps)}`;
+    },
+  });
   return [
     element("h3", {}, `In use at ${usage.stepText(step)}: `,
             element("span", {id: "live"}, bytesText(usage.total[step])),
-            step === usage.peak ? ", the most" : ""),
+            step === usage.peak ? `, the most in ${usage.program.name}` : ""),
     note("Press on a chart to see another moment. Names are those of values and nodes of " +
          "the model, or of units of parameters."),
     table([
       {title: "tensor", text: ({slice}) => strings[slices.name[slice]]},
       {title: "class", text: ({slice}) => strings[slices.class[slice]],
-       color: ({slice}) => strings[slices.class[slice]]},
+       color: ({slice}) => colorOf(CLASSES, strings[slices.class[slice]])},
       {title: "bytes", value: ({slice}) => slices.bytes[slice], format: bytesText},
-      {title: "first used by", text: (row) => moment(row, row.first)},
-      {title: "last used by", text: (row) => moment(row, row.last)},
+      moment("first used by", "first"),
+      moment("last used by", "last"),
     ], rows, {limit: 20, group: ({slice}) =>
         `${slices.class[slice]} ${withoutNumbers(strings[slices.name[slice]])}`}),
   ];

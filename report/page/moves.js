@@ -11,7 +11,7 @@ function exchangeSection({columns, plan}) {
   const all = rows.reduce((sum, {bytes}) => sum + bytes, 0);
   const shown = [
     {title: "for", text: ({name}) => name},
-    {title: "by", text: ({op}) => op, color: ({op}) => op},
+    {title: "by", text: ({way}) => way, color: ({op}) => colorOf(OPERATIONS, op)},
     {title: "steps", value: ({steps}) => steps, format: countText},
     {title: "bytes", value: ({bytes}) => bytes, format: bytesText},
   ];
@@ -25,16 +25,16 @@ function exchangeSection({columns, plan}) {
       note(`Of one rank and one training step, ${bytesText(all)} in all: what it receives from ` +
            "others, and what it copies between its device, its host and its file. Lines that " +
            "repeat in the model are one; press to open."),
-      table(shown, rows, {group: ({op, name, reason}) =>
-          `${op} ${withoutNumbers(name)} ${withoutNumbers(reason)}`}));
+      table(shown, rows, {group: ({way, name, reason}) =>
+          `${way} ${withoutNumbers(name)} ${withoutNumbers(reason)}`}));
 }
 
 function costSection(data) {
-  const {plan} = data;
-  const {costs} = plan;
+  const {costs} = data.plan;
   const moved = ({read, written}) => read + written;
   const columns = (name) => [
-    {title: name, text: (row) => row.op ? row.name ? `${row.name} (${row.op})` : row.op : row.name},
+    {title: name, text: ({name, op}) =>
+        name ? `${name} (${operationText(op)})` : operationText(op)},
     {title: "steps", value: ({steps}) => steps, format: countText},
     {title: "read", value: ({read}) => read, format: bytesText},
     {title: "written", value: ({written}) => written, format: bytesText},
@@ -55,27 +55,24 @@ function costSection(data) {
 
 /** Where groups of steps are under the machine's roof. */
 function roofline({columns, plan: {roof}}) {
-  if (!roof) return [];
-  const points = rooflinePoints(columns);
-  const least = -3;  // powers of ten, at the left end
+  const points = roof ? rooflinePoints(columns) : [];
+  if (!points.length) return [];
+  // Both axes are powers of ten; the horizontal one begins at 10^least.
+  const least = Math.floor(Math.log10(Math.min(...points.map(({intensity}) => intensity))));
   const across = (intensity) => Math.log10(intensity) - least;
-  const fast = Math.log10(Math.max(roof.products, roof.vector)) + 0.3;
-  const range = new Range(8);
+  const fast = Math.log10(Math.max(roof.products, roof.vector));
+  const slow = Math.log10(Math.min(...points.map(({rate}) => rate)));
+  const widest = Math.max(roof.products / roof.bytes_per_second,
+                          ...points.map(({intensity}) => intensity));
+  const range = new Range(across(widest) + 1);
   const chart = new Chart({
-    range, low: fast - 6, high: fast, height: 320,
-    xText: (x) => countSmall(10 ** (x + least)), yText: (y) => countText(10 ** y),
+    range, low: Math.floor(slow - 0.3), high: fast + 0.5, height: 320,
+    xText: (x) => Number.isInteger(x) ? countSmall(10 ** (x + least)) : "",
+    yText: (y) => Number.isInteger(y) ? countText(10 ** y) : "",
     content(chart) {
-      for (const peak of [roof.products, roof.vector]) {
-        const corner = across(peak / roof.bytes_per_second);
-        const slope = (x) => Math.log10(roof.bytes_per_second) + x + least;
-        chart.line([[0, slope(0)], [corner, Math.log10(peak)], [8, Math.log10(peak)]], chart.ink);
-      }
-      chart.text(`products of ${roof.products_type}`, chart.left + chart.inner.width - 4,
-                 chart.y(Math.log10(roof.products)) - 5, "right");
-      chart.text("generated code", chart.left + chart.inner.width - 4,
-                 chart.y(Math.log10(roof.vector)) - 5, "right");
+      drawRoof(chart, roof, across, least);
       for (const point of points) {
-        chart.context.fillStyle = colorOf(point.op);
+        chart.context.fillStyle = colorOf(OPERATIONS, point.op);
         chart.context.beginPath();
         chart.context.arc(chart.x(across(point.intensity)), chart.y(Math.log10(point.rate)),
                           point.radius, 0, 7);
@@ -83,35 +80,52 @@ function roofline({columns, plan: {roof}}) {
       }
     },
     over(x, y) {
-      const near = (point) => Math.hypot(chart.x(x) - chart.x(across(point.intensity)),
-                                         chart.y(y) - chart.y(Math.log10(point.rate)));
-      const point = points.reduce((a, b) => near(a) < near(b) ? a : b);
-      return near(point) > 14 ? "" :
-          `${point.name} (${point.op})\n${timeText(point.seconds)} a step, ` +
-          `${countText(point.rate)} operations a second, ` +
+      const far = (point) => Math.hypot(chart.x(x) - chart.x(across(point.intensity)),
+                                        chart.y(y) - chart.y(Math.log10(point.rate)));
+      const point = points.reduce((a, b) => far(a) < far(b) ? a : b);
+      return far(point) > 14 ? "" :
+          `${point.name} (${operationText(point.op)})\n${timeText(point.seconds)} a training ` +
+          `step, ${countText(point.rate)} operations a second, ` +
           `${countSmall(point.intensity)} a byte`;
     },
   });
   return [
-    element("h3", {}, "Under the machine's roof"),
+    element("h3", {}, "Roofline"),
     note("A point is a node of the model; its size is its time. Across: operations for each " +
-         "byte that is moved. Up: operations a second, as " +
-         (columns.programs.some(({measured}) => measured) ? "measured" : "predicted") +
-         ". Lines are what the machine can do."),
-    legend([...new Set(points.map(({op}) => op))]),
+         "byte that is moved. Up: operations a second, " +
+         (points.measured ? "as measured" : "as predicted") +
+         ". Lines are what the machine can do: below the slope, memory is the bound."),
+    legend(OPERATIONS, [...new Set(points.map(({op}) => op))]),
     chart.canvas,
   ];
+}
+
+function drawRoof(chart, roof, across, least) {
+  const right = chart.range.whole;
+  const peaks = [[roof.products, `products of ${roof.products_type}`],
+                 [roof.vector, "generated code"]];
+  peaks.forEach(([peak, name], i) => {
+    const slope = Math.log10(roof.bytes_per_second) + least;
+    const corner = across(peak / roof.bytes_per_second);
+    chart.line([[0, slope], [corner, Math.log10(peak)], [right, Math.log10(peak)]], chart.ink);
+    const lower = peak < peaks[1 - i][0] || (peak === peaks[1 - i][0] && i);
+    chart.text(name, chart.left + chart.inner.width - 4,
+               chart.y(Math.log10(peak)) + (lower ? 13 : -5), "right");
+  });
 }
 
 function countSmall(value) {
   return value < 1 ? String(Number(value.toPrecision(2))) : countText(value);
 }
 
+/** Groups steps by node; of those that were measured, if all of a training step were. */
 function rooflinePoints({programs, strings}) {
   const groups = new Map();
-  for (const {steps, runs, predicted, measured} of programs) {
-    const times = measured || predicted;
-    if (!times || runs === 0) continue;
+  const trained = programs.filter(({runs}) => runs > 0);
+  const measured = trained.every((program) => program.measured);
+  for (const program of trained) {
+    const {steps, runs} = program;
+    const times = measured ? program.measured : program.predicted;
     steps.op.forEach((op, i) => {
       if (steps.operations[i] === 0 || times.lasts[i] <= 0) return;
       const name = withoutNumbers(strings[steps.name[i]]);
@@ -124,12 +138,13 @@ function rooflinePoints({programs, strings}) {
       groups.set(key, group);
     });
   }
-  const points = [...groups.values()].filter(({bytes}) => bytes > 0);
-  const longest = Math.max(...points.map(({seconds}) => seconds));
+  const points = [...groups.values()].filter(({bytes}) => bytes > 0)
+      .sort((a, b) => b.seconds - a.seconds);
   for (const point of points) {
     point.intensity = point.operations / point.bytes;
     point.rate = point.operations / point.seconds;
-    point.radius = 2.5 + 12 * Math.sqrt(point.seconds / longest);
+    point.radius = 2.5 + 12 * Math.sqrt(point.seconds / points[0].seconds);
   }
-  return points.sort((a, b) => b.seconds - a.seconds);
+  points.measured = measured;
+  return points;
 }

@@ -1,39 +1,61 @@
 // run.js - what a run logged.
 
+/** The median time of a step, in seconds; null if the log has none. */
+function medianStep(log) {
+  const times = log.step_ms.filter((ms) => ms !== null).sort((a, b) => a - b);
+  return times.length ? times[Math.floor(times.length / 2)] * 1e-3 : null;
+}
+
 function runSection({log}) {
-  if (!log || !log.step || !log.step.length) return null;
-  const times = [...log.step_ms || []].filter((ms) => ms !== null).sort((a, b) => a - b);
-  const median = times.length ? times[Math.floor(times.length / 2)] * 1e-3 : null;
-  const range = new Range(log.step.length);
-  const charts = [["loss", "Loss"], ["eval_loss", "Loss of evaluations"], ["lr", "Rate"],
-                  ["grad_norm", "Norm of the gradient"], ["loss_scale", "Scale of the loss"],
-                  ["step_ms", "Time of a step, ms"]]
-      .filter(([key]) => log[key] && log[key].some((value) => value !== null))
-      .flatMap(([key, title]) => [element("h3", {}, title), logChart(log, key, range).canvas]);
+  if (!log) return null;
+  const range = new Range(Math.max(1, log.step.length - 1));
+  const median = medianStep(log);
+  const charts = [
+    ["Loss", {loss: "#4c78a8", eval_loss: "#f58518"}],
+    ["Learning rate", {lr: "#4c78a8"}],
+    ["Norm of the gradient", {grad_norm: "#4c78a8"}],
+    ["Scale of the loss", {loss_scale: "#4c78a8"}],
+    ["Time of a step, ms", {step_ms: "#4c78a8"}],
+  ].filter(([, series]) => Object.keys(series).some((key) => known(log[key]).length))
+      .flatMap(([title, series]) => [
+        element("h3", {}, title, known(log.eval_loss).length && series.eval_loss
+            ? ": of training blue, of evaluations orange" : ""),
+        logChart(log, series, range).canvas]);
   return section("The run", "run",
-      note(`${log.step.length.toLocaleString("en")} steps` +
-           (median === null ? "." : `; half of them took at most ${timeText(median)}. `) + KEYS),
+      note(`${log.step.length.toLocaleString("en")} training steps, from ${log.step[0] + 1} on` +
+           (median === null ? ". " : `; the median took ${timeText(median)}. `) + KEYS),
       ...charts);
 }
 
-function logChart(log, key, range) {
-  const values = log[key];
-  const known = values.filter((value) => value !== null);
-  const most = known.reduce((a, b) => Math.max(a, b), -Infinity);
-  const least = known.reduce((a, b) => Math.min(a, b), Infinity);
-  const room = (most - least || Math.abs(most) || 1) * 0.08;
-  const points = values.map((value, i) => [i + 0.5, value])
-      .filter(([, value]) => value !== null || key !== "eval_loss");
+function known(values) {
+  return values.filter((value) => value !== null);
+}
+
+/** Draws some of the log's columns, which are in `series` with their colors. */
+function logChart(log, series, range) {
+  const keys = Object.keys(series);
+  const values = keys.flatMap((key) => known(log[key]));
+  const most = values.reduce((a, b) => Math.max(a, b), -Infinity);
+  const least = values.reduce((a, b) => Math.min(a, b), Infinity);
+  const size = Math.max(Math.abs(most), Math.abs(least)) || 1;
+  const room = Math.max((most - least) * 0.08, size * 1e-3);
   return new Chart({
     range, low: least - room, high: most + room, height: 150,
-    xText: (x) => Number.isInteger(x) && log.step[x] !== undefined ? String(log.step[x]) : "",
+    xText: (x) => log.step[x] === undefined ? "" : String(log.step[x] + 1),
     yText: (y) => String(Number(y.toPrecision(3))),
     content(chart) {
-      chart.line(points, colorOf(key));
+      for (const key of keys) {
+        const points = log[key].map((value, i) => [i, value]);
+        // Evaluations are some steps apart, and one line.
+        chart.line(key === "eval_loss" ? points.filter(([, value]) => value !== null) : points,
+                   series[key]);
+      }
     },
     over(x) {
-      const i = Math.floor(x);
-      return values[i] === undefined ? "" : `step ${log.step[i]}\n${key}: ${values[i]}`;
+      const i = Math.round(x);
+      const lines = keys.filter((key) => log[key][i] !== null && log[key][i] !== undefined)
+          .map((key) => `${key}: ${log[key][i]}`);
+      return lines.length ? [`step ${log.step[i] + 1}`, ...lines].join("\n") : "";
     },
   });
 }

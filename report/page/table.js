@@ -1,10 +1,11 @@
 // table.js - tables whose repeated rows fold.
 
 /**
- * Makes a table of rows, which are objects. A column has a title, and `text`,
- * which makes the text of a row's cell, or `value` and `format` of a number.
- * Rows of which `group` returns the same become one line, which opens: their
- * numbers are summed.
+ * Makes a table of rows, which are objects. A column has a title, and
+ * - `value` and `format` of a number, of which a group has the sum; or
+ * - `text` of a row, and `color`, if it has one. A group has `many` of its rows,
+ *   or the text that all have; of names those that differ by numbers are one.
+ * Rows of which `group` returns the same become one line, which opens.
  */
 function table(columns, rows, {group, limit = 40} = {}) {
   const body = element("tbody");
@@ -57,9 +58,14 @@ function rowOf(columns, rows, kind, cell = "") {
       const sum = rows.reduce((all, row) => all + column.value(row), 0);
       return element("td", {class: "number"}, column.format(sum));
     }
-    const text = rows.length > 1 ? withoutNumbers(column.text(rows[0])) : column.text(rows[0]);
-    return element("td", {class: i === 0 ? cell : ""},
-                   column.color ? swatch(column.color(rows[0])) : "", text,
+    return element("td", {class: `${i === 0 ? cell : ""} ${column.color ? "whole" : ""}`},
+                   column.color ? swatch(column.color(rows[0])) : "", textOf(column, rows),
                    i === 0 && rows.length > 1 ? ` (${rows.length})` : "");
   }));
+}
+
+function textOf({text, many}, rows) {
+  const first = text(rows[0]);
+  if (rows.length === 1 || rows.every((row) => text(row) === first)) return first;
+  return many ? many(rows) : withoutNumbers(first);
 }

@@ -6,8 +6,13 @@ function timeSection(data) {
   if (!timed.length) return null;
   const place = element("div");
   const show = (i) => {
+    const {name, runs} = timed[i];
     const chart = lanes(columns, timed[i]);
-    place.replaceChildren(legend(chart.operations), chart.canvas);
+    place.replaceChildren(
+        note(runs === 0 ? `${name} is no part of a training step.`
+             : runs === 1 ? `A training step runs ${name} once.`
+                          : `One run of ${name}, which a training step runs ${runs} times.`),
+        legend(OPERATIONS, chart.operations), chart.canvas);
   };
   show(0);
   return section("Time", "time",
@@ -22,10 +27,10 @@ function timeSection(data) {
 function partsOf({prediction, part_names}) {
   const whole = prediction.step_seconds;
   const parts = Object.entries(prediction.parts)
-      .map(([key, seconds]) => ({name: part_names[key], seconds}));
-  const bar = element("div", {class: "bar"}, ...parts.map(({name, seconds}) =>
+      .map(([key, seconds]) => ({name: part_names[key], color: colorOf(PARTS, key), seconds}));
+  const bar = element("div", {class: "bar"}, ...parts.map(({name, color, seconds}) =>
       element("span", {
-        style: `width:${100 * seconds / whole}%;background:${colorOf(name)}`,
+        style: `width:${100 * seconds / whole}%;background:${color}`,
         pointermove: (event) => hint(`${name}: ${timeText(seconds)}`, event),
         pointerleave: () => hint(""),
       })));
@@ -33,7 +38,7 @@ function partsOf({prediction, part_names}) {
     element("h3", {}, "The stream that computes, as predicted"),
     bar,
     table([
-      {title: "part", text: ({name}) => name, color: ({name}) => name},
+      {title: "part", text: ({name}) => name, color: ({color}) => color},
       {title: "seconds", value: ({seconds}) => seconds, format: timeText},
       {title: "of the step", value: ({seconds}) => seconds,
        format: (seconds) => shareText(seconds, whole)},
@@ -74,7 +79,7 @@ function lanes(columns, program) {
           const right = chart.x(times.begin[i] + times.lasts[i]);
           if (right < chart.left || left > chart.left + chart.inner.width) continue;
           chart.rectangle(left, chart.top + row * tall + 3, right - left, tall - 6,
-                          colorOf(strings[steps.op[i]]));
+                          colorOf(OPERATIONS, strings[steps.op[i]]));
         }
       });
     },
@@ -99,7 +104,7 @@ function stepHint({strings}, program, {kind, times}, i) {
   const {steps} = program;
   const lines = [
     strings[steps.name[i]],
-    `step ${i}: ${strings[steps.op[i]]}, ${timeText(times.lasts[i] * 1e-9)} ${kind}`,
+    `step ${i}: ${operationText(strings[steps.op[i]])}, ${timeText(times.lasts[i] * 1e-9)} ${kind}`,
     `${bytesText(steps.read[i])} read, ${bytesText(steps.written[i])} written, ` +
         `${countText(steps.operations[i])} operations`,
   ];
@@ -112,38 +117,47 @@ function stepHint({strings}, program, {kind, times}, i) {
   return lines.join("\n");
 }
 
+/** The seconds from the first step of a run to its last. */
+function lengthOf({begin, lasts}) {
+  return begin.reduce((last, at, i) => Math.max(last, at + lasts[i]), 0) * 1e-9;
+}
+
+/** The median time of a training step in the log; without one, that of the trace. */
+function measuredStep({log, columns}) {
+  if (log) return medianStep(log);
+  const programs = columns.programs.filter(({runs}) => runs > 0);
+  if (!programs.length || programs.some(({measured}) => !measured)) return null;
+  return programs.reduce((sum, {runs, measured}) => sum + runs * lengthOf(measured), 0);
+}
+
 /** Predicted beside measured, by operation. */
 function measuredSection({columns}) {
   const programs = columns.programs.filter(({predicted, measured}) => predicted && measured);
   if (!programs.length) return null;
   const sums = new Map();
+  const step = {name: "the step, from begin to end", predicted: 0, measured: 0};
   for (const {steps, runs, predicted, measured} of programs) {
+    step.predicted += runs * lengthOf(predicted);
+    step.measured += runs * lengthOf(measured);
     steps.op.forEach((op, i) => {
-      const name = columns.strings[op];
+      const name = operationText(columns.strings[op]);
       const sum = sums.get(name) || {name, predicted: 0, measured: 0};
       sum.predicted += runs * predicted.lasts[i] * 1e-9;
       sum.measured += runs * measured.lasts[i] * 1e-9;
       sums.set(name, sum);
     });
   }
-  const end = ({begin, lasts}) =>
-      begin.reduce((last, at, i) => Math.max(last, at + lasts[i]), 0) * 1e-9;
-  const step = {name: "the step, from begin to end", predicted: 0, measured: 0};
-  for (const program of programs) {
-    step.predicted += program.runs * end(program.predicted);
-    step.measured += program.runs * end(program.measured);
-  }
   const rows = [...sums.values()].sort((a, b) => b.measured - a.measured);
   return section("Predicted and measured", "measured",
       note("Of rank 0, one training step. A collective's time is that of its work; waits for " +
-           "other ranks are not in it where the trace tells them apart."),
+           "other ranks are not in it where the trace tells them apart. If all is off by one " +
+           "factor, the run was on another machine than the one that was named."),
       table([
         {title: "steps of", text: ({name}) => name},
         {title: "predicted", value: ({predicted}) => predicted, format: timeText},
         {title: "measured", value: ({measured}) => measured, format: timeText},
-        {title: "error", value: ({predicted, measured}) =>
-            measured > 0 ? predicted / measured - 1 : NaN,
-         format: (error) => Number.isNaN(error) ? ""
-             : `${error > 0 ? "+" : ""}${(100 * error).toFixed(0)} %`},
+        {title: "predicted : measured", value: ({predicted, measured}) =>
+            measured > 0 ? predicted / measured : NaN,
+         format: (ratio) => Number.isNaN(ratio) ? "" : ratio.toFixed(2)},
       ], [step, ...rows]));
 }

@@ -16,8 +16,8 @@ namespace zerograph {
 
 /// Reports a plan without its steps and slices: what it was compiled with;
 /// types; units and parameters; memory by class and at each program's peak;
-/// traffic beside the textbook's; what a step costs; what is wasteful, of a safe
-/// plan. Sizes are bytes. An error if the plan is unsound.
+/// traffic beside the textbook's; what a step costs; what is wasteful, of a
+/// safe plan. Sizes are bytes. An error if the plan is unsound.
 absl::StatusOr<nlohmann::ordered_json> inspectFacts(const LoadedPlan &loaded);
 
 /// Reports that and every step, collective, transfer and slice.
@@ -55,6 +55,10 @@ absl::StatusOr<std::string> inspectSummary(const LoadedPlan &loaded,
 /// "device 1.53 GiB, pinned 12.0 MiB"; which cards or how much of the host's
 /// memory it fits; what a rank receives in a step, and moves.
 std::string planTitle(const plan::Plan &plan);
+/// "model" and "846,592 parameters, all trained; f32", "step" and ...,
+/// "update", "target".
+std::vector<std::pair<std::string, std::string>>
+planLines(const plan::Plan &plan);
 std::string memoryLine(const plan::Plan &plan, bool exact);
 std::string fitsLine(const plan::Plan &plan, bool exact);
 std::string trafficLine(const plan::Plan &plan, bool exact);

@@ -312,10 +312,8 @@ std::string repeatsLine(const plan::Plan &plan, bool exact) {
   return text;
 }
 
-absl::StatusOr<std::string> inspectSummary(const LoadedPlan &loaded,
-                                           bool exact) {
-  const plan::Plan &plan = loaded.plan;
-  ZG_RETURN_IF_ERROR(validatePlan(plan));
+std::vector<std::pair<std::string, std::string>>
+planLines(const plan::Plan &plan) {
   std::string loss =
       isForward(plan)
           ? ""
@@ -324,13 +322,26 @@ absl::StatusOr<std::string> inspectSummary(const LoadedPlan &loaded,
   std::string step =
       absl::StrCat(counted(plan.accumulate(), "micro-batch", "es"), " of ",
                    counted(plan.micro_batch(), "sample"), " a rank", loss);
+  return {{"model", parametersText(plan)},
+          {"step", step},
+          {"update", updateText(plan)},
+          {"target", targetText(plan.devices(0))}};
+}
+
+absl::StatusOr<std::string> inspectSummary(const LoadedPlan &loaded,
+                                           bool exact) {
+  const plan::Plan &plan = loaded.plan;
+  ZG_RETURN_IF_ERROR(validatePlan(plan));
+  std::string lines;
+  for (const auto &[key, text] : planLines(plan)) {
+    absl::StrAppend(
+        &lines, fitted(absl::StrCat("  ", key, ":",
+                                    std::string(8 - key.size(), ' '), text)));
+  }
   std::string repeats = repeatsLine(plan, exact);
   return absl::StrCat(
       fitted(absl::StrCat(planTitle(plan), ", made by ", plan.producer())),
-      fitted("  model:   " + parametersText(plan)),
-      fitted("  step:    " + step), fitted("  update:  " + updateText(plan)),
-      fitted("  target:  " + targetText(plan.devices(0))),
-      memoryText(plan, exact), "\n",
+      lines, memoryText(plan, exact), "\n",
       wrapped("Fits:     ", fitsLine(plan, exact)),
       wrapped("Traffic:  ", trafficLine(plan, exact)),
       wrapped("Steps:    ", stepsText(plan)),

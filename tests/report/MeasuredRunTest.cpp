@@ -29,11 +29,16 @@ protected:
 };
 
 TEST_F(MeasuredRunTest, TakesWorkAndWaitsOfRankZero) {
-  auto run = parse(absl::StrCat(event(0, "launch", 10, 5), ",",
-                                event(1, "wait", 15, 2), ",",
-                                event(1, "all_gather", 17, 3), ",",
-                                event(1, "all_gather", 90, 9, /*rank=*/1), ",",
-                                R"({"ph": "M", "pid": 0})"));
+  std::string events =
+      absl::StrCat(event(0, "launch", 10, 5), ",", event(1, "wait", 15, 2), ",",
+                   event(1, "all_gather", 17, 3), ",",
+                   event(1, "all_gather", 90, 9, /*rank=*/1), ",",
+                   R"({"ph": "M", "pid": 0})");
+  expectSays(parse(events).status(), "it lacks step 2 of program");
+  for (int step = 2; step < plan.programs(0).steps_size(); ++step) {
+    absl::StrAppend(&events, ",", event(step, "launch", 20 + step, 1));
+  }
+  auto run = parse(events);
   ASSERT_TRUE(run.ok()) << run.status();
   ASSERT_EQ(run->size(), size_t(plan.programs_size()));
   const std::vector<MeasuredStep> &steps = (*run)[0];
@@ -62,6 +67,8 @@ TEST_F(MeasuredRunTest, RefusesWhatIsNoTrace) {
     expectSays(parseTrace(plan, text).status(),
                "it is no trace that train --trace wrote");
   }
+  expectSays(parse(event(0, "launch", 0, 1, /*rank=*/1)).status(),
+             "it has no step of rank 0");
   expectSays(parse(event(0, "launch", 0, -1)).status(), "which no step does");
   expectSays(parse(event(0, "launch", 1e300, 1)).status(),
              "which no step does");

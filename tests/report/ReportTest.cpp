@@ -98,8 +98,8 @@ TEST(PlanColumns, NeighborsOfOneNameAreOne) {
 TEST(PlanColumns, StepsHaveTheTimesThatAreKnown) {
   plan::Plan plan = zerograph::testing::stageThreePlan();
   size_t steps = size_t(plan.programs(0).steps_size());
-  MeasuredRun run(1, std::vector<MeasuredStep>(steps, {2.0, 2.5, 0.25}));
-  run[0][1] = {1.0, 1.5, 0};
+  MeasuredRun run(1, std::vector<MeasuredStep>(steps, {2.0, 2.5, 0.25, true}));
+  run[0][1] = {1.0, 1.5, 0, true};
   Json program = planColumns(plan, nullptr, &run)["programs"][0];
   EXPECT_FALSE(program.contains("predicted"));
   EXPECT_EQ(program["measured"]["begin"][0], 1000000000);

@@ -16,8 +16,8 @@ TEST(RunLog, ColumnsAreAsLongAsTheLog) {
   EXPECT_EQ(columns->dump(),
             R"({"step":[0,1,2],"loss":[4.5,null,null],)"
             R"("eval_loss":[null,3,null],"lr":[null,null,0.1],)"
-            R"("skipped":[null,null,null]})");
-  EXPECT_TRUE(parseLog("")->empty());
+            R"("grad_norm":[null,null,null],"loss_scale":[null,null,null],)"
+            R"("step_ms":[null,null,null]})");
 }
 
 TEST(RunLog, ErrorsNameTheLine) {
@@ -25,6 +25,7 @@ TEST(RunLog, ErrorsNameTheLine) {
     expectSays(parseLog(std::string("{\"step\": 0}\n") + second).status(),
                "line 2: expected one that train --log wrote");
   }
+  expectSays(parseLog("\n").status(), "the log has no step");
 }
 
 } // namespace

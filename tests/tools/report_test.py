@@ -87,10 +87,13 @@ class Report(Case):
         self.succeeds(*COMPILE)
         self.put("t.json", "{}")
         self.put("l.jsonl", "{}")
+        self.put("empty", "\n")
         for options, parts in (
                 (["--trace", "t.json"], ["t.json: it is no trace"]),
                 (["--log", "l.jsonl"], ["l.jsonl: line 1: expected one"]),
                 (["--log", "none"], ["none: cannot be read"]),
+                (["--log", "."], [".: cannot be read"]),
+                (["--log", "empty"], ["empty: the log has no step"]),
                 (["--against", GPT], ["expected a plan"]),
                 (["--machine", "h100-sxm"], ["x.zgplan: the plan is for host"]),
                 (["--nodes", "2"], ["--nodes", "--machine"])):

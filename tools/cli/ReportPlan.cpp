@@ -11,8 +11,10 @@
 #include "tools/cli/MachineFlags.h"
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <memory>
+#include <sstream>
 
 namespace zerograph {
 namespace {
@@ -30,6 +32,7 @@ absl::StatusOr<report::PlanShown> show(const std::string &path,
                                        const MachineFlags &flags) {
   ZG_RETURN_IF_ERROR(checkInputFile(path, Input::Plan));
   report::PlanShown shown;
+  shown.file = std::filesystem::path(path).filename().string();
   ZG_ASSIGN_OR_RETURN(shown.loaded, readPlan(path));
   if (flags.source().empty()) {
     return shown;
@@ -47,11 +50,13 @@ absl::StatusOr<report::PlanShown> show(const std::string &path,
 
 absl::StatusOr<std::string> readText(const std::string &path) {
   std::ifstream file(path);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file.is_open() || file.bad()) {
-    return absl::NotFoundError(absl::StrCat(path, ": cannot be read"));
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file.is_open() || !text) {
+    return absl::NotFoundError(
+        absl::StrCat(path, ": cannot be read, or is empty"));
   }
-  return text;
+  return std::move(text).str();
 }
 
 absl::Status write(const std::string &page, const std::string &path) {
