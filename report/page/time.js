@@ -9,9 +9,9 @@ function timeSection(data) {
     const {name, runs} = timed[i];
     const chart = lanes(columns, timed[i]);
     place.replaceChildren(
-        note(runs === 0 ? `${name} is no part of a training step.`
-             : runs === 1 ? `A training step runs ${name} once.`
-                          : `One run of ${name}, which a training step runs ${runs} times.`),
+        note(runs === 0 ? `The program ${name} is no part of a training step.`
+             : runs === 1 ? `A training step runs the program ${name} once.`
+                          : `One run of the program ${name}, which a training step runs ${runs} times.`),
         legend(OPERATIONS, chart.operations), chart.canvas);
   };
   show(0);

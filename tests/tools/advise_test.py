@@ -1,6 +1,7 @@
 """`zerograph advise`: which strategy trains a model fastest."""
 
 import json
+import re
 
 from support import Case, GPT, main
 
@@ -8,6 +9,8 @@ ADVISE = ["advise", GPT, "--dim", "seq=16", "--machine", "h100-sxm", "--ranks",
           "2", "--convolution", "generated"]
 # A card with this leaves 0.1 * 10^9 bytes for the arena of one of two ranks.
 SMALL = ["--what-if", "memory=5.24"]
+# Here some strategies fit, and others need more.
+TIGHT = ["--what-if", "memory=5.18"]
 
 
 class Advise(Case):
@@ -53,7 +56,48 @@ class Advise(Case):
                          r"MiB of [0-9.]+ [KM]iB at a micro-batch of 1\n")
         self.assertEqual(result.returncode, 1)
 
+    def test_what_makes_another_fit(self):
+        """What a rejected strategy lacks is one that was seen to fit."""
+        report = self.advise(*TIGHT, "--all")
+        fitting = {t["strategy"] for t in report["trials"]}
+        self.assertTrue(report["rejected"])
+        for rejected in report["rejected"]:
+            options = dict(re.findall(r"--([a-z-]+) (\w+)",
+                                      rejected["strategy"]))
+            options.update(re.findall(r"--([a-z-]+) (\w+)",
+                                      rejected["fits_with"]))
+            order = ("zero", "recompute", "offload-optimizer", "offload-param")
+            self.assertIn(" ".join(
+                f"--{key} {options[key]}" for key in order
+                if options.get(key, "none") != "none"), fitting)
+        text = self.succeeds(*ADVISE, *TIGHT, "--all").stdout
+        self.assertRegex(text, r"does not fit: needs .*; it does with --.*, "
+                         r"[0-9,.]+ samples a second\n")
+
+    def test_the_command_and_the_file_of_the_fastest(self):
+        """Both make a plan that takes as long as was said."""
+        options = ["--precision", "bf16", "--global-batch", "16",
+                   "--deepspeed", "ds.json"]
+        first = self.advise(*options)["trials"][0]
+        text = self.succeeds(*ADVISE, *options).stdout
+        command = re.search(r"^next: zerograph (compile .*?);", text, re.M)[1]
+        self.succeeds(*command.split())
+        predicted = ["--machine", "h100-sxm", "--json"]
+        seen = json.loads(self.succeeds("simulate", "PLAN", *predicted).stdout)
+        self.assertEqual(seen["step_seconds"], first["step_seconds"])
+        self.succeeds("compile", GPT, "-o", "x.zgplan", "--config", "ds.json",
+                      "--dim", "seq=16", "--ranks", "2", "--target",
+                      "cuda:sm_90", "--convolution", "generated")
+        plan = self.inspect("x.zgplan")
+        self.assertEqual(plan["micro_batch"], first["micro_batch"])
+        self.assertEqual(plan["accumulate"], first["accumulate"])
+        self.assertEqual(f"--zero {plan['zero_stage']}",
+                         first["strategy"][:len("--zero 0")])
+        self.assertEqual(plan["parameter_types"][0]["type"], "bf16")
+
     def test_refusals(self):
+        self.refused(*ADVISE, "--deepspeed", "none/ds.json",
+                     parts=["there is no folder none"])
         self.refused(*ADVISE, "--micro-batch", "4",
                      parts=["--global-batch"])
         self.refused(*ADVISE, "--global-batch", "3",

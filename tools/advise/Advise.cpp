@@ -173,6 +173,16 @@ tryAll(const Question &question, const std::vector<Strategy> &strategies) {
 
 } // namespace
 
+const Trial *nearestThatFits(const Trial &rejected, const Advice &advice) {
+  auto changes = [&](const Trial &trial) {
+    return changesBetween(rejected.strategy, trial.strategy).size();
+  };
+  auto nearest = std::min_element( // the first of equals is the fastest
+      advice.trials.begin(), advice.trials.end(),
+      [&](const Trial &a, const Trial &b) { return changes(a) < changes(b); });
+  return nearest == advice.trials.end() ? nullptr : &*nearest;
+}
+
 absl::StatusOr<Advice> advise(const Question &question) {
   std::vector<Strategy> first, second;
   for (const Strategy &strategy : question.strategies) {

@@ -45,6 +45,10 @@ struct Advice {
   std::vector<Trial> rejected; ///< in the order of the strategies
 };
 
+/// Returns the trial that a rejected strategy becomes by the fewest changes,
+/// the fastest of several; null if nothing fits.
+const Trial *nearestThatFits(const Trial &rejected, const Advice &advice);
+
 /// Compiles and simulates every strategy at several micro-batches up to the
 /// largest that fits, beyond which one was seen not to; with a global batch, at
 /// powers of two that divide a rank's part of it. Strategies that offload are

@@ -3,19 +3,38 @@
 #include "tools/advise/Strategies.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 namespace zerograph {
 
+std::vector<std::pair<std::string, std::string>> Strategy::settings() const {
+  return {{"zero", absl::StrCat(zero_stage)},
+          {"recompute", recompute},
+          {"offload-optimizer", offload_optimizer},
+          {"offload-param", offload_param}};
+}
+
 std::string Strategy::text() const {
-  std::string text = absl::StrCat("--zero ", zero_stage);
-  for (auto [option, value] : {std::pair("recompute", recompute),
-                               {"offload-optimizer", offload_optimizer},
-                               {"offload-param", offload_param}}) {
+  std::vector<std::string> parts;
+  for (const auto &[option, value] : settings()) {
     if (value != "none") {
-      absl::StrAppend(&text, " --", option, " ", value);
+      parts.push_back(absl::StrCat("--", option, " ", value));
     }
   }
-  return text;
+  return absl::StrJoin(parts, " ");
+}
+
+std::vector<std::string> changesBetween(const Strategy &from,
+                                        const Strategy &to) {
+  std::vector<std::string> changes;
+  auto before = from.settings(), after = to.settings();
+  for (size_t i = 0; i < before.size(); ++i) {
+    if (before[i] != after[i]) {
+      changes.push_back(
+          absl::StrCat("--", after[i].first, " ", after[i].second));
+    }
+  }
+  return changes;
 }
 
 void Strategy::apply(options::Compile &options) const {

@@ -17,10 +17,17 @@ struct Strategy {
   std::string recompute = "none", offload_optimizer = "none",
               offload_param = "none";
 
-  /// "--zero 3 --recompute units".
+  /// Returns the options without dashes, and their values.
+  std::vector<std::pair<std::string, std::string>> settings() const;
+  /// "--zero 3 --recompute units": without those that do nothing.
   std::string text() const;
   void apply(options::Compile &options) const;
 };
+
+/// Returns the options of `to` that `from` has otherwise: "--zero 1 --recompute
+/// none".
+std::vector<std::string> changesBetween(const Strategy &from,
+                                        const Strategy &to);
 
 /// Returns all of them for so many ranks, those that need less memory last. An
 /// option that `isGiven` keeps its value in `asked`.

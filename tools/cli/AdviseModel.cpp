@@ -1,15 +1,19 @@
 //===- AdviseModel.cpp - `advise MODEL.onnx` ------------------------------===//
 
+#include "config/Write.h"
 #include "options/Sizes.h"
-#include "runtime/base/Status.h"
+#include "runtime/base/OutputPath.h"
+#include "runtime/io/NewFile.h"
 #include "runtime/plan/InspectTable.h"
 #include "tools/advise/Advise.h"
 #include "tools/cli/CommandLine.h"
 #include "tools/cli/CompileModel.h"
+#include "tools/cli/GivenOptions.h"
 #include "tools/cli/InputFile.h"
 #include "tools/cli/MachineFlags.h"
 
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -27,7 +31,7 @@ constexpr size_t kShown = 8;
 
 struct Flags {
   explicit Flags(CLI::App &command)
-      : compile(command, kTrains), machine(command) {
+      : command(command), compile(command, kTrains), machine(command) {
     command
         .add_option("--global-batch", global_batch,
                     "samples of a step, of all ranks; default: one "
@@ -37,12 +41,16 @@ struct Flags {
                      "all strategies, also those that offload "
                      "where nothing needs to, and those that do "
                      "not fit");
+    command.add_option("--deepspeed", deepspeed,
+                       "FILE.json: writes DeepSpeed's file of the fastest");
     command.add_flag("--json", json, "all of it, for programs");
   }
 
+  CLI::App &command;
   CompileFlags compile;
   MachineFlags machine;
   uint64_t global_batch = 0;
+  std::string deepspeed;
   bool all = false, json = false;
 };
 
@@ -93,10 +101,6 @@ absl::StatusOr<Question> questionOf(Flags &flags, const std::string &model) {
 
 Json trialJson(const Trial &trial) {
   Json json = {{"strategy", trial.strategy.text()}};
-  if (trial.micro_batch == 0) {
-    json["rejected"] = trial.rejected;
-    return json;
-  }
   json["micro_batch"] = trial.micro_batch;
   json["largest_micro_batch"] = trial.largest;
   json["accumulate"] = trial.accumulate;
@@ -105,6 +109,31 @@ Json trialJson(const Trial &trial) {
   json["samples_per_second"] = trial.samples_per_second;
   json["bound"] = trial.bound;
   return json;
+}
+
+/// Returns a trial that did not fit, and what would make it fit.
+Json rejectedJson(const Trial &trial, const Advice &advice) {
+  Json json = {{"strategy", trial.strategy.text()},
+               {"rejected", trial.rejected}};
+  if (const Trial *nearest = nearestThatFits(trial, advice)) {
+    json["fits_with"] =
+        absl::StrJoin(changesBetween(trial.strategy, nearest->strategy), " ");
+    json["samples_per_second"] = nearest->samples_per_second;
+  }
+  return json;
+}
+
+std::string rejectedText(const Trial &trial, const Advice &advice) {
+  std::string text =
+      absl::StrCat(trial.strategy.text(), " does not fit: ", trial.rejected);
+  if (const Trial *nearest = nearestThatFits(trial, advice)) {
+    absl::StrAppend(
+        &text, "; it does with ",
+        absl::StrJoin(changesBetween(trial.strategy, nearest->strategy), " "),
+        ", ", simulate::rateText(nearest->samples_per_second),
+        " samples a second");
+  }
+  return text;
 }
 
 std::string optionsText(const Trial &trial) {
@@ -116,7 +145,50 @@ std::string optionsText(const Trial &trial) {
   return text;
 }
 
-void print(const Advice &advice, const Question &question, bool all) {
+/// Lists the options that say what to advise, and are none of compile.
+const std::set<std::string> kAdviceOnly = {
+    "machine",      "nodes", "ranks-per-node", "what-if",
+    "global-batch", "all",   "json",           "deepspeed",
+    "target",       "zero",  "recompute",      "offload-optimizer",
+    "offload-param"};
+
+/// Returns the command that compiles a trial.
+std::string commandText(Flags &flags, const Question &question,
+                        const Trial &trial) {
+  return absl::StrCat(
+      "zerograph compile ", quoted(question.options.model),
+      " -o PLAN --target ", question.options.target, " ",
+      absl::StrJoin(optionsAsGiven(flags.command, kAdviceOnly), " "), " ",
+      optionsText(trial));
+}
+
+/// Writes the file of a trial, if one is wanted.
+absl::Status writeDeepSpeedFile(const Flags &flags, const Advice &advice) {
+  if (flags.deepspeed.empty() || advice.trials.empty()) {
+    return absl::OkStatus();
+  }
+  const Trial &best = advice.trials.front();
+  std::map<std::string, std::string> given = optionsGiven(flags.command);
+  for (const std::string &name : kAdviceOnly) {
+    given.erase(name);
+  }
+  for (const auto &[option, value] : best.strategy.settings()) {
+    given[option] = value;
+  }
+  given["micro-batch"] = absl::StrCat(best.micro_batch);
+  given["accumulate"] = absl::StrCat(best.accumulate);
+  config::Written written = config::writeDeepSpeed(given);
+  for (const std::string &note : written.notes) {
+    std::fprintf(stderr, "note: %s\n", note.c_str());
+  }
+  ZG_ASSIGN_OR_RETURN(auto file,
+                      NewFile::create(flags.deepspeed, written.json.size()));
+  ZG_RETURN_IF_ERROR(file->write(0, written.json.size(), written.json.data()));
+  return file->commit();
+}
+
+void print(const Advice &advice, const Question &question, Flags &flags) {
+  bool all = flags.all;
   if (!advice.trials.empty()) {
     std::vector<std::vector<std::string>> lines = {{"options", "memory", "step",
                                                     "samples a second",
@@ -140,26 +212,28 @@ void print(const Advice &advice, const Question &question, bool all) {
                      ? advice.rejected.size()
                      : std::min<size_t>(3, advice.rejected.size());
   for (size_t i = 0; i < shown; ++i) {
-    const Trial &trial = advice.rejected[i];
-    std::printf("%s%s does not fit: %s\n",
-                i == 0 && !advice.trials.empty() ? "\n" : "",
-                trial.strategy.text().c_str(), trial.rejected.c_str());
+    std::printf("%s%s\n", i == 0 && !advice.trials.empty() ? "\n" : "",
+                rejectedText(advice.rejected[i], advice).c_str());
   }
   if (shown < advice.rejected.size()) {
     std::printf("and %zu more do not fit (--all)\n",
                 advice.rejected.size() - shown);
   }
   if (!advice.trials.empty()) {
-    std::printf("\nnext: zerograph compile %s -o PLAN --target %s %s, and the "
-                "other options given here; zerograph simulate PLAN says where "
-                "its time goes\n",
-                question.options.model.c_str(), question.options.target.c_str(),
-                optionsText(advice.trials.front()).c_str());
+    std::printf("\nnext: %s; zerograph report PLAN --machine %s -o FILE.html "
+                "shows it\n",
+                commandText(flags, question, advice.trials.front()).c_str(),
+                quoted(flags.machine.source()).c_str());
   }
 }
 
 absl::StatusOr<int> run(Flags &flags, const std::string &model) {
   ZG_RETURN_IF_ERROR(checkInputFile(model, Input::Model));
+  if (!flags.deepspeed.empty()) {
+    ZG_RETURN_IF_ERROR(checkOutputPath(flags.deepspeed));
+    ZG_RETURN_IF_ERROR(checkNotRead("--deepspeed", flags.deepspeed,
+                                    {model, flags.machine.source()}));
+  }
   ZG_ASSIGN_OR_RETURN(Question question, questionOf(flags, model));
   if (isatty(STDERR_FILENO)) {
     question.tried = [](const Trial &trial) {
@@ -172,6 +246,7 @@ absl::StatusOr<int> run(Flags &flags, const std::string &model) {
     };
   }
   ZG_ASSIGN_OR_RETURN(Advice advice, advise(question));
+  ZG_RETURN_IF_ERROR(writeDeepSpeedFile(flags, advice));
   if (flags.json) {
     Json json = {{"machine", question.machine.name},
                  {"target", question.options.target},
@@ -181,11 +256,11 @@ absl::StatusOr<int> run(Flags &flags, const std::string &model) {
       json["trials"].push_back(trialJson(trial));
     }
     for (const Trial &trial : advice.rejected) {
-      json["rejected"].push_back(trialJson(trial));
+      json["rejected"].push_back(rejectedJson(trial, advice));
     }
     std::printf("%s\n", json.dump(2).c_str());
   } else {
-    print(advice, question, flags.all);
+    print(advice, question, flags);
   }
   return advice.trials.empty() ? 1 : 0;
 }

@@ -54,25 +54,6 @@ struct ExplainFlags {
   std::string like;
 };
 
-/// Returns the text as a shell needs it.
-std::string quoted(const std::string &text) {
-  bool plain = !text.empty() && text.find_first_not_of(
-                                    "abcdefghijklmnopqrstuvwxyz"
-                                    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                    "0123456789.,_-+=/:") == std::string::npos;
-  return plain ? text
-               : absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "'\\''"}}),
-                              "'");
-}
-
-/// Returns "--zero 3"; a flag has no value.
-std::string asOption(CLI::App &command, const std::string &name,
-                     const std::string &value) {
-  const CLI::Option *option = optionNamed(command, name);
-  bool flag = option != nullptr && option->get_items_expected_max() == 0;
-  return flag ? "--" + name : absl::StrCat("--", name, " ", quoted(value));
-}
-
 /// Says what a key has become, and how to class it: one that its option does
 /// not take is refused, and one has no effect if all its options were given
 /// otherwise.
@@ -144,13 +125,9 @@ void printCommand(const ExplainFlags &flags, const std::string &model,
                   const config::Known &known) {
   std::vector<std::string> parts = {
       "zerograph train", model.empty() ? "MODEL.onnx" : quoted(model)};
-  for (const auto &[name, value] : optionsGiven(flags.command)) {
-    const CLI::Option *option = optionNamed(flags.command, name);
-    for (const std::string &one : option->results()) { // --dim has several
-      if (name != "config" && name != "like") {
-        parts.push_back(asOption(flags.command, name, one));
-      }
-    }
+  for (std::string &option :
+       optionsAsGiven(flags.command, {"config", "like"})) {
+    parts.push_back(std::move(option));
   }
   if (flags.train.data.empty()) {
     parts.push_back("--data DATA");

@@ -2,7 +2,9 @@
 
 #include "tools/cli/GivenOptions.h"
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 
 namespace zerograph {
 
@@ -31,6 +33,36 @@ std::map<std::string, std::string> optionsGiven(const CLI::App &command) {
     }
   });
   return given;
+}
+
+std::string quoted(const std::string &text) {
+  bool plain = !text.empty() && text.find_first_not_of(
+                                    "abcdefghijklmnopqrstuvwxyz"
+                                    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                    "0123456789.,_-+=/:") == std::string::npos;
+  return plain ? text
+               : absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "'\\''"}}),
+                              "'");
+}
+
+std::string asOption(CLI::App &command, const std::string &name,
+                     const std::string &value) {
+  const CLI::Option *option = optionNamed(command, name);
+  bool flag = option != nullptr && option->get_items_expected_max() == 0;
+  return flag ? "--" + name : absl::StrCat("--", name, " ", quoted(value));
+}
+
+std::vector<std::string> optionsAsGiven(CLI::App &command,
+                                        const std::set<std::string> &without) {
+  std::vector<std::string> texts;
+  for (const auto &[name, value] : optionsGiven(command)) {
+    if (without.count(name) == 0) {
+      for (const std::string &one : optionNamed(command, name)->results()) {
+        texts.push_back(asOption(command, name, one));
+      }
+    }
+  }
+  return texts;
 }
 
 std::string giveOption(CLI::App &command, const std::string &name,
