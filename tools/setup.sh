@@ -25,10 +25,10 @@ PACKAGES=(
   liburing-dev
   libdnnl-dev libopenmpi-dev openmpi-bin
 )
-# Fuzzers, ranks on two hosts, ranks under srun; and the style.
+# Fuzzers, ranks on two hosts, ranks under srun; the style; and pages.
 TEST_PACKAGES=(
   clang-14 libclang-rt-14-dev libomp-14-dev iproute2
-  munge slurmctld slurmd slurm-client clang-format-14
+  munge slurmctld slurmd slurm-client clang-format-14 chromium
 )
 
 say() { echo "setup: $*"; }

@@ -95,7 +95,29 @@ class Advise(Case):
                          first["strategy"][:len("--zero 0")])
         self.assertEqual(plan["parameter_types"][0]["type"], "bf16")
 
+    def test_several_numbers_of_ranks(self):
+        options = ["--recompute", "none", "--zero", "1", "--global-batch", "16",
+                   "--or-ranks", "4,8", "--tokens", "1e9", "--price", "2"]
+        report = self.advise(*options)
+        self.assertEqual(report["ranks"], 2)
+        self.assertEqual([one["ranks"] for one in report["or_ranks"]], [4, 8])
+        for one in [report, *report["or_ranks"]]:
+            first = one["trials"][0]
+            self.assertEqual(
+                first["micro_batch"] * first["accumulate"] * one["ranks"], 16)
+            days = 1e9 / first["tokens_per_second"] / 86400
+            self.assertAlmostEqual(first["days"], days)
+            self.assertAlmostEqual(first["price"],
+                                   days * 24 * 2 * one["ranks"])
+        text = self.succeeds(*ADVISE, *options).stdout
+        self.assertRegex(text, r"\n +ranks  options +memory +step  samples a "
+                         r"second +a rank +days +price\n +2  --zero 1 ")
+        self.assertRegex(text, r"next: zerograph compile .* --ranks [48] ")
+
     def test_refusals(self):
+        self.refused(*ADVISE, "--or-ranks", "3", "--global-batch", "16",
+                     parts=["each of 3 ranks"])
+        self.refused(*ADVISE, "--price", "2", parts=["--tokens"])
         self.refused(*ADVISE, "--deepspeed", "none/ds.json",
                      parts=["there is no folder none"])
         self.refused(*ADVISE, "--micro-batch", "4",

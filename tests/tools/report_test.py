@@ -111,6 +111,7 @@ class Report(Case):
             "</body>", PROBE + "</body>"))
         return subprocess.run(
             [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu",
+             "--disable-dev-shm-usage",
              "--virtual-time-budget=5000", "--window-size=1200,900",
              "--host-resolver-rules=MAP * ~NOTFOUND",
              f"--user-data-dir={self.path('profile')}", "--dump-dom",

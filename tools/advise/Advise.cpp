@@ -113,6 +113,7 @@ private:
       best.accumulate = accumulate;
       best.seconds = prediction.seconds;
       best.samples_per_second = summary.samples_per_second;
+      best.tokens_per_second = summary.tokens_per_second;
       best.device_bytes = needed;
       best.bound = simulate::largestOf(prediction.parts).key;
     } else if (best.micro_batch == 0) {

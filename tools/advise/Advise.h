@@ -16,7 +16,7 @@ struct Trial {
   Strategy strategy;
   uint64_t micro_batch = 0, accumulate = 1;
   uint64_t largest = 0; ///< micro-batch that was seen to fit
-  double seconds = 0, samples_per_second = 0;
+  double seconds = 0, samples_per_second = 0, tokens_per_second = 0;
   uint64_t device_bytes = 0;
   std::string bound;    ///< names the largest part of the step
   std::string rejected; ///< empty, or why it is none

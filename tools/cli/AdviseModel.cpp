@@ -1,18 +1,17 @@
 //===- AdviseModel.cpp - `advise MODEL.onnx` ------------------------------===//
 
 #include "config/Write.h"
-#include "options/Sizes.h"
 #include "runtime/base/OutputPath.h"
+#include "runtime/base/Text.h"
 #include "runtime/io/NewFile.h"
-#include "runtime/plan/InspectTable.h"
-#include "tools/advise/Advise.h"
+#include "tools/cli/AdviceText.h"
 #include "tools/cli/CommandLine.h"
 #include "tools/cli/CompileModel.h"
 #include "tools/cli/GivenOptions.h"
 #include "tools/cli/InputFile.h"
 #include "tools/cli/MachineFlags.h"
+#include "tools/cli/OptionTable.h"
 
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 
 #include <algorithm>
@@ -26,9 +25,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Strategies that the text shows.
-constexpr size_t kShown = 8;
-
 struct Flags {
   explicit Flags(CLI::App &command)
       : command(command), compile(command, kTrains), machine(command) {
@@ -37,7 +33,21 @@ struct Flags {
                     "samples of a step, of all ranks; default: one "
                     "micro-batch a rank, as large as fits")
         ->check(CLI::Range(uint64_t(1), uint64_t(1) << 40));
-    command.add_flag("--all", all,
+    command
+        .add_option("--or-ranks", or_ranks,
+                    "N,N,...: more numbers of ranks; shows the fastest of each")
+        ->delimiter(',')
+        ->check(CLI::Range(1u, 1u << 16));
+    command
+        .add_option("--tokens", wishes.tokens,
+                    "tokens to train on, as 15e12: says how many days that is")
+        ->check(checks::positive.validator);
+    command
+        .add_option("--price", wishes.price,
+                    "of a rank and hour: says with --tokens what it costs")
+        ->check(checks::positive.validator)
+        ->needs("--tokens");
+    command.add_flag("--all", wishes.all,
                      "all strategies, also those that offload "
                      "where nothing needs to, and those that do "
                      "not fit");
@@ -50,8 +60,10 @@ struct Flags {
   CompileFlags compile;
   MachineFlags machine;
   uint64_t global_batch = 0;
+  std::vector<uint32_t> or_ranks;
+  AdviceWishes wishes;
   std::string deepspeed;
-  bool all = false, json = false;
+  bool json = false;
 };
 
 /// Makes plans for the machine's device, unless another is asked for.
@@ -77,97 +89,52 @@ absl::StatusOr<Question> questionOf(Flags &flags, const std::string &model) {
   ZG_ASSIGN_OR_RETURN(question.options, flags.compile.resolve());
   question.options.model = model;
   setTarget(flags, question.machine, question.options);
-  auto ranks = uint32_t(question.options.ranks);
-  question.cluster = flags.machine.cluster(ranks, question.machine);
   question.global_batch = flags.global_batch;
-  question.all = flags.all;
+  question.all = flags.wishes.all;
   question.threads = std::max(1u, std::thread::hardware_concurrency());
-  if (flags.global_batch % ranks != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--global-batch ", flags.global_batch,
-                     " samples are not the same for "
-                     "each of ",
-                     ranks, " ranks; expected a multiple of ", ranks));
-  }
-  question.strategies =
-      strategiesOf(question.options, [&](const std::string &option) {
-        return flags.compile.isGiven(option);
-      });
   question.bind = [](CompileOptions &options) {
     return bindSizes(options, /*data=*/{});
   };
   return question;
 }
 
-Json trialJson(const Trial &trial) {
-  Json json = {{"strategy", trial.strategy.text()}};
-  json["micro_batch"] = trial.micro_batch;
-  json["largest_micro_batch"] = trial.largest;
-  json["accumulate"] = trial.accumulate;
-  json["device_bytes"] = trial.device_bytes;
-  json["step_seconds"] = trial.seconds;
-  json["samples_per_second"] = trial.samples_per_second;
-  json["bound"] = trial.bound;
-  return json;
-}
-
-/// Returns a trial that did not fit, and what would make it fit.
-Json rejectedJson(const Trial &trial, const Advice &advice) {
-  Json json = {{"strategy", trial.strategy.text()},
-               {"rejected", trial.rejected}};
-  if (const Trial *nearest = nearestThatFits(trial, advice)) {
-    json["fits_with"] =
-        absl::StrJoin(changesBetween(trial.strategy, nearest->strategy), " ");
-    json["samples_per_second"] = nearest->samples_per_second;
-  }
-  return json;
-}
-
-std::string rejectedText(const Trial &trial, const Advice &advice) {
-  std::string text =
-      absl::StrCat(trial.strategy.text(), " does not fit: ", trial.rejected);
-  if (const Trial *nearest = nearestThatFits(trial, advice)) {
-    absl::StrAppend(
-        &text, "; it does with ",
-        absl::StrJoin(changesBetween(trial.strategy, nearest->strategy), " "),
-        ", ", simulate::rateText(nearest->samples_per_second),
-        " samples a second");
-  }
-  return text;
-}
-
-std::string optionsText(const Trial &trial) {
-  std::string text =
-      absl::StrCat(trial.strategy.text(), " --micro-batch ", trial.micro_batch);
-  if (trial.accumulate > 1) {
-    absl::StrAppend(&text, " --accumulate ", trial.accumulate);
-  }
-  return text;
+/// Asks for so many ranks.
+absl::Status setRanks(const Flags &flags, uint32_t ranks, Question &question) {
+  question.options.ranks = ranks;
+  question.cluster = flags.machine.cluster(ranks, question.machine);
+  question.strategies =
+      strategiesOf(question.options, [&](const std::string &option) {
+        return flags.compile.isGiven(option);
+      });
+  return flags.global_batch % ranks == 0
+             ? absl::OkStatus()
+             : absl::InvalidArgumentError(
+                   absl::StrCat("--global-batch ", flags.global_batch,
+                                " samples are not the same for each of ", ranks,
+                                " ranks; expected a multiple of ", ranks));
 }
 
 /// Lists the options that say what to advise, and are none of compile.
 const std::set<std::string> kAdviceOnly = {
-    "machine",      "nodes", "ranks-per-node", "what-if",
-    "global-batch", "all",   "json",           "deepspeed",
-    "target",       "zero",  "recompute",      "offload-optimizer",
+    "ranks",        "or-ranks", "tokens",         "price",
+    "machine",      "nodes",    "ranks-per-node", "what-if",
+    "global-batch", "all",      "json",           "deepspeed",
+    "target",       "zero",     "recompute",      "offload-optimizer",
     "offload-param"};
 
 /// Returns the command that compiles a trial.
-std::string commandText(Flags &flags, const Question &question,
-                        const Trial &trial) {
+std::string commandText(Flags &flags, const CompileOptions &options,
+                        uint32_t ranks, const Trial &trial) {
   return absl::StrCat(
-      "zerograph compile ", quoted(question.options.model),
-      " -o PLAN --target ", question.options.target, " ",
+      "zerograph compile ", quoted(options.model), " -o PLAN --target ",
+      options.target, " --ranks ", ranks, " ",
       absl::StrJoin(optionsAsGiven(flags.command, kAdviceOnly), " "), " ",
       optionsText(trial));
 }
 
-/// Writes the file of a trial, if one is wanted.
-absl::Status writeDeepSpeedFile(const Flags &flags, const Advice &advice) {
-  if (flags.deepspeed.empty() || advice.trials.empty()) {
-    return absl::OkStatus();
-  }
-  const Trial &best = advice.trials.front();
+/// Writes the file of a trial.
+absl::Status writeDeepSpeedFile(const Flags &flags, uint32_t ranks,
+                                const Trial &best) {
   std::map<std::string, std::string> given = optionsGiven(flags.command);
   for (const std::string &name : kAdviceOnly) {
     given.erase(name);
@@ -175,6 +142,7 @@ absl::Status writeDeepSpeedFile(const Flags &flags, const Advice &advice) {
   for (const auto &[option, value] : best.strategy.settings()) {
     given[option] = value;
   }
+  given["ranks"] = absl::StrCat(ranks);
   given["micro-batch"] = absl::StrCat(best.micro_batch);
   given["accumulate"] = absl::StrCat(best.accumulate);
   config::Written written = config::writeDeepSpeed(given);
@@ -187,44 +155,54 @@ absl::Status writeDeepSpeedFile(const Flags &flags, const Advice &advice) {
   return file->commit();
 }
 
-void print(const Advice &advice, const Question &question, Flags &flags) {
-  bool all = flags.all;
-  if (!advice.trials.empty()) {
-    std::vector<std::vector<std::string>> lines = {{"options", "memory", "step",
-                                                    "samples a second",
-                                                    "bound by", "fits up to"}};
-    for (const Trial &trial : advice.trials) {
-      if (all || lines.size() <= kShown) {
-        lines.push_back(
-            {optionsText(trial), options::sizeText(trial.device_bytes),
-             absl::StrFormat("%.3g s", trial.seconds),
-             simulate::rateText(trial.samples_per_second), trial.bound,
-             absl::StrCat("micro-batch ", trial.largest)});
-      }
-    }
-    std::printf(
-        "%s on %u ranks, %u a node, of %s: fastest first\n\n%s",
-        question.options.model.c_str(), question.cluster.ranks(),
-        question.cluster.ranks_per_node, question.machine.name.c_str(),
-        alignedText(lines, {false, true, true, true, false, false}).c_str());
+/// Returns the advice whose fastest trial is the fastest; null if nothing fits.
+const RanksAdvice *fastestOf(const std::vector<RanksAdvice> &all) {
+  auto rate = [](const RanksAdvice &one) {
+    return one.advice.trials.empty()
+               ? 0
+               : one.advice.trials.front().samples_per_second;
+  };
+  auto best = std::max_element(
+      all.begin(), all.end(),
+      [&](const auto &a, const auto &b) { return rate(a) < rate(b); });
+  return rate(*best) > 0 ? &*best : nullptr;
+}
+
+void print(const std::vector<RanksAdvice> &all, const Question &question,
+           Flags &flags) {
+  const RanksAdvice &first = all.front();
+  std::string text = all.size() == 1 ? adviceText(first, flags.wishes)
+                                     : ranksText(all, flags.wishes);
+  const RanksAdvice *best = fastestOf(all);
+  if (!best) {
+    std::fputs(text.c_str(), stdout);
+    return;
   }
-  size_t shown = all || advice.trials.empty()
-                     ? advice.rejected.size()
-                     : std::min<size_t>(3, advice.rejected.size());
-  for (size_t i = 0; i < shown; ++i) {
-    std::printf("%s%s\n", i == 0 && !advice.trials.empty() ? "\n" : "",
-                rejectedText(advice.rejected[i], advice).c_str());
+  std::string where = all.size() > 1
+                          ? "the fastest of each number of ranks"
+                          : absl::StrCat(counted(first.cluster.ranks(), "rank"),
+                                         ", ", first.cluster.ranks_per_node,
+                                         " a node: fastest first");
+  std::printf(
+      "%s on %s, %s\n\n%s\nnext: %s; zerograph report PLAN --machine %s "
+      "-o FILE.html shows it\n",
+      question.options.model.c_str(), question.machine.name.c_str(),
+      where.c_str(), text.c_str(),
+      commandText(flags, question.options, best->cluster.ranks(),
+                  best->advice.trials.front())
+          .c_str(),
+      quoted(flags.machine.source()).c_str());
+}
+
+void printJson(const std::vector<RanksAdvice> &all, const Question &question,
+               const AdviceWishes &wishes) {
+  Json json = {{"machine", question.machine.name},
+               {"target", question.options.target}};
+  json.update(adviceJson(all.front(), wishes));
+  for (size_t i = 1; i < all.size(); ++i) {
+    json["or_ranks"].push_back(adviceJson(all[i], wishes));
   }
-  if (shown < advice.rejected.size()) {
-    std::printf("and %zu more do not fit (--all)\n",
-                advice.rejected.size() - shown);
-  }
-  if (!advice.trials.empty()) {
-    std::printf("\nnext: %s; zerograph report PLAN --machine %s -o FILE.html "
-                "shows it\n",
-                commandText(flags, question, advice.trials.front()).c_str(),
-                quoted(flags.machine.source()).c_str());
-  }
+  std::printf("%s\n", json.dump(2).c_str());
 }
 
 absl::StatusOr<int> run(Flags &flags, const std::string &model) {
@@ -245,24 +223,25 @@ absl::StatusOr<int> run(Flags &flags, const std::string &model) {
                        : trial.rejected.c_str());
     };
   }
-  ZG_ASSIGN_OR_RETURN(Advice advice, advise(question));
-  ZG_RETURN_IF_ERROR(writeDeepSpeedFile(flags, advice));
-  if (flags.json) {
-    Json json = {{"machine", question.machine.name},
-                 {"target", question.options.target},
-                 {"trials", Json::array()},
-                 {"rejected", Json::array()}};
-    for (const Trial &trial : advice.trials) {
-      json["trials"].push_back(trialJson(trial));
-    }
-    for (const Trial &trial : advice.rejected) {
-      json["rejected"].push_back(rejectedJson(trial, advice));
-    }
-    std::printf("%s\n", json.dump(2).c_str());
-  } else {
-    print(advice, question, flags);
+  std::vector<uint32_t> counts = {uint32_t(question.options.ranks)};
+  counts.insert(counts.end(), flags.or_ranks.begin(), flags.or_ranks.end());
+  std::vector<RanksAdvice> all;
+  for (uint32_t ranks : counts) {
+    ZG_RETURN_IF_ERROR(setRanks(flags, ranks, question));
+    ZG_ASSIGN_OR_RETURN(Advice advice, advise(question));
+    all.push_back({question.cluster, std::move(advice)});
   }
-  return advice.trials.empty() ? 1 : 0;
+  const RanksAdvice *best = fastestOf(all);
+  if (best && !flags.deepspeed.empty()) {
+    ZG_RETURN_IF_ERROR(writeDeepSpeedFile(flags, best->cluster.ranks(),
+                                          best->advice.trials.front()));
+  }
+  if (flags.json) {
+    printJson(all, question, flags.wishes);
+  } else {
+    print(all, question, flags);
+  }
+  return best ? 0 : 1;
 }
 
 } // namespace
