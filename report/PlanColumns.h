@@ -10,7 +10,7 @@
 //                  "lives": {"slice": [7, ...], "first": ..., "last": ...}}],
 //    "exchanges": [{"op": "all_gather", "name": "model.layers.0", ...}]}
 //
-// Where a column holds texts, its numbers are places in "strings".
+// Numbers of a column of texts are places in "strings".
 //
 //===----------------------------------------------------------------------===//
 

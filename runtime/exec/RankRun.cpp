@@ -91,7 +91,8 @@ absl::StatusOr<TrainResult> RankRun::collectResults() {
   }
   report.set_stop_signal(session.signal ? session.signal->number() : 0);
   report.set_resident_bytes(peakResidentBytes());
-  if (!session.options.trace.empty()) {
+  if (!session.options.trace.empty() && report.programs().empty()) {
+    // The step was not reached, or none was named.
     add(trainer->times(), report);
   }
   ZG_ASSIGN_OR_RETURN(
@@ -275,6 +276,9 @@ absl::Status RankRun::trainSteps() {
       add(received, *report.mutable_first_step());
       add(trainer->crossed(), *report.mutable_first_crossing());
     }
+    if (session.options.trace_step == step) {
+      add(trainer->times(), report);
+    }
     StepRecord record;
     record.step = step;
     record.loss = made->loss;
@@ -336,6 +340,10 @@ absl::Status RankRun::collectAdapters() {
 
 /// Notes that the run ends with this step because it was asked to.
 void RankRun::noteStop(uint64_t step) {
+  if (rank() == 0 && session.options.trace_step > step) {
+    session.warn(absl::StrCat("the trace shows step ", step, ", the last: ",
+                              *session.options.trace_step, " was not reached"));
+  }
   if (rank() == 0 && step + 1 < session.steps) {
     result.stopped = true;
     result.stop_signal = session.signal ? session.signal->number() : 0;

@@ -91,8 +91,10 @@ struct TrainOptions {
   /// A file of the algorithms that a GPU's libraries use for products and
   /// convolutions: read or, where there is no such file, written.
   std::string algorithms;
-  /// A trace of the last step, for Perfetto; empty for none.
+  /// A trace of a step, for Perfetto; empty for none. The step, counted from 0;
+  /// none: the last.
   std::string trace;
+  std::optional<uint64_t> trace_step;
   /// Ends the run where a value that is not finite does harm, and names it.
   bool debug_nonfinite = false;
   /// The longest that a rank waits for another.

@@ -81,3 +81,10 @@ absl::Status NewFile::commit() {
   syncFolder(std::filesystem::path(name).parent_path().string()).IgnoreError();
   return absl::OkStatus();
 }
+
+absl::Status zerograph::writeWholeFile(const std::string &path,
+                                       absl::string_view bytes) {
+  ZG_ASSIGN_OR_RETURN(auto file, NewFile::create(path, bytes.size()));
+  ZG_RETURN_IF_ERROR(file->write(0, bytes.size(), bytes.data()));
+  return file->commit();
+}

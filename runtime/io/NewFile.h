@@ -5,6 +5,8 @@
 
 #include "runtime/io/File.h"
 
+#include "absl/strings/string_view.h"
+
 namespace zerograph {
 
 /// A file that is written under a temporary name beside its own, which goes
@@ -34,6 +36,9 @@ private:
   std::string temporary; ///< empty: it has its name
   std::shared_ptr<File> file;
 };
+
+/// Writes a file of these bytes, as a whole or not at all.
+absl::Status writeWholeFile(const std::string &path, absl::string_view bytes);
 
 /// Lists a temporary file, and takes it off the list. `removeTemporaries`
 /// removes what is listed, so that a process that a signal ends leaves no such

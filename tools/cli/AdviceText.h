@@ -12,7 +12,7 @@
 
 namespace zerograph {
 
-/// What the user asked for besides the fastest.
+/// Says what the reader wants to know besides the fastest.
 struct AdviceWishes {
   double tokens = 0; ///< to train on; 0: unknown
   double price = 0;  ///< of a rank and hour; 0: unknown

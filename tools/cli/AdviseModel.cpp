@@ -149,10 +149,7 @@ absl::Status writeDeepSpeedFile(const Flags &flags, uint32_t ranks,
   for (const std::string &note : written.notes) {
     std::fprintf(stderr, "note: %s\n", note.c_str());
   }
-  ZG_ASSIGN_OR_RETURN(auto file,
-                      NewFile::create(flags.deepspeed, written.json.size()));
-  ZG_RETURN_IF_ERROR(file->write(0, written.json.size(), written.json.data()));
-  return file->commit();
+  return writeWholeFile(flags.deepspeed, written.json);
 }
 
 /// Returns the advice whose fastest trial is the fastest; null if nothing fits.

@@ -18,9 +18,7 @@ absl::StatusOr<int> run(const std::string &output, unsigned threads) {
   std::string folder = std::filesystem::absolute(output).parent_path().string();
   ZG_ASSIGN_OR_RETURN(std::string text, calibrateHost(threads, folder));
   ZG_RETURN_IF_ERROR(simulate::parseMachine(text, output).status());
-  ZG_ASSIGN_OR_RETURN(auto file, NewFile::create(output, text.size()));
-  ZG_RETURN_IF_ERROR(file->write(0, text.size(), text.data()));
-  ZG_RETURN_IF_ERROR(file->commit());
+  ZG_RETURN_IF_ERROR(writeWholeFile(output, text));
   std::printf("%s\nmade %s; next: zerograph simulate PLAN --machine %s\n",
               text.c_str(), output.c_str(), output.c_str());
   return 0;

@@ -59,12 +59,6 @@ absl::StatusOr<std::string> readText(const std::string &path) {
   return std::move(text).str();
 }
 
-absl::Status write(const std::string &page, const std::string &path) {
-  ZG_ASSIGN_OR_RETURN(auto file, NewFile::create(path, page.size()));
-  ZG_RETURN_IF_ERROR(file->write(0, page.size(), page.data()));
-  return file->commit();
-}
-
 absl::StatusOr<int> run(const Options &options) {
   ZG_RETURN_IF_ERROR(checkOutputPath(options.output));
   ZG_RETURN_IF_ERROR(checkNotRead("--output", options.output,
@@ -96,7 +90,7 @@ absl::StatusOr<int> run(const Options &options) {
   if (!page.ok()) {
     return annotate(page.status(), options.plan);
   }
-  ZG_RETURN_IF_ERROR(write(*page, options.output));
+  ZG_RETURN_IF_ERROR(writeWholeFile(options.output, *page));
   std::printf("%s: %s; open it in a browser\n", options.output.c_str(),
               sizeIn(page->size(), false).c_str());
   return 0;

@@ -195,6 +195,36 @@ TEST_F(TrainTest, TraceTellsWaitingFromWork) {
   EXPECT_TRUE(name.starts_with("wait for ranks to begin: ")) << name;
 }
 
+/// A rank comes late in step 1 alone.
+TEST_F(TrainTest, TraceShowsTheStepThatWasAskedFor) {
+  options.trace = path("trace.json");
+  options.steps = 3;
+  std::atomic<unsigned> begun = 0; // of rank 1's steps
+  options.on_collective = [&](unsigned rank, const CollectiveSite &site) {
+    if (rank == 1 && site.sequence == 0 && begun++ == 1) {
+      std::this_thread::sleep_for(std::chrono::seconds(2));
+    }
+  };
+  auto longestWait = [&] {
+    begun = 0;
+    run({2, 3, 1, true});
+    double longest = 0;
+    nlohmann::json trace = nlohmann::json::parse(std::ifstream(options.trace));
+    for (const auto &event : trace["traceEvents"]) {
+      if (event["ph"] == "X" && event["cat"] == "wait") {
+        longest = std::max(longest, event["dur"].get<double>() / 1e6);
+      }
+    }
+    return longest;
+  };
+  EXPECT_LT(longestWait(), 1) << "the last";
+  options.trace_step = 1;
+  EXPECT_GT(longestWait(), 1);
+  options.trace_step = 3;
+  expectSays(train(linearPlan({2, 3, 1, true}), options).status(),
+             "--trace-step 3: this run makes the steps 0 to 2");
+}
+
 /// The run computes what the formulas say.
 TEST_F(TrainTest, AStepIsItsFormula) {
   options.steps = 1;
