@@ -175,9 +175,9 @@ absl::Status openFiles(Session &session) {
   }
   if (uint64_t step = options.trace_step.value_or(session.firstStep());
       step < session.firstStep() || step >= session.steps) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--trace-step ", step, ": this run makes the steps ",
-        session.firstStep(), " to ", session.steps - 1));
+    return absl::InvalidArgumentError(
+        absl::StrCat("--trace-step ", step, ": this run makes the steps ",
+                     session.firstStep(), " to ", session.steps - 1));
   }
   if (!options.dump_gradients.empty() && !plan.dump_gradients()) {
     return absl::FailedPreconditionError(
