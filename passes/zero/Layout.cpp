@@ -50,7 +50,8 @@ struct Layout : impl::LayoutBase<Layout> {
     if (last && zero_stage > 1) {
       module.emitError("reduces gradients last, so that every rank keeps whole "
                        "ones, which ZeRO stage ")
-          << zero_stage << " is there to avoid; expected stage 0 or 1";
+          << zero_stage.getValue()
+          << " is there to avoid; expected stage 0 or 1";
       return signalPassFailure();
     }
     std::string error;

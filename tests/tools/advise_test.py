@@ -95,6 +95,41 @@ class Advise(Case):
                          first["strategy"][:len("--zero 0")])
         self.assertEqual(plan["parameter_types"][0]["type"], "bf16")
 
+    def test_a_configuration(self):
+        """Its batch is the global batch; the command stands without it."""
+        self.put("c.json", json.dumps({
+            "gradient_accumulation_steps": 8,
+            "train_micro_batch_size_per_gpu": 4,
+            "zero_optimization": {"stage": 2}}))
+        options = ["--config", "c.json", "--recompute", "none"]
+        first = self.advise(*options)["trials"][0]
+        self.assertEqual(first["micro_batch"] * first["accumulate"] * 2, 64)
+        text = self.succeeds(*ADVISE, *options).stdout
+        command = re.search(r"^next: zerograph (compile .*?);", text, re.M)[1]
+        self.succeeds(*command.split())
+        seen = json.loads(self.succeeds(
+            "simulate", "PLAN", "--machine", "h100-sxm", "--json").stdout)
+        self.assertEqual(seen["step_seconds"], first["step_seconds"])
+        self.refused(*ADVISE, *options, "--deepspeed", "c.json",
+                     parts=["--deepspeed would write over c.json"])
+
+    def test_a_strategy_that_is_refused(self):
+        report = self.advise("--recompute", "none", "--reduce", "last",
+                             "--global-batch", "16")
+        self.assertEqual({t["strategy"] for t in report["trials"]},
+                         {"--zero 0", "--zero 1"})
+        self.assertEqual([r["strategy"] for r in report["rejected"]],
+                         ["--zero 2", "--zero 3"])
+        for rejected in report["rejected"]:
+            self.assertRegex(rejected["rejected"], "^while running .* which "
+                             "ZeRO stage [23] is there to avoid; expected "
+                             "stage 0 or 1$")
+
+    def test_a_limit_of_memory(self):
+        report = self.advise("--recompute", "none", "--zero", "3", "--memory",
+                             "50MiB")
+        self.assertLessEqual(report["trials"][0]["device_bytes"], 50 << 20)
+
     def test_several_numbers_of_ranks(self):
         options = ["--recompute", "none", "--zero", "1", "--global-batch", "16",
                    "--or-ranks", "4,8", "--tokens", "1e9", "--price", "2"]
@@ -118,6 +153,8 @@ class Advise(Case):
         self.refused(*ADVISE, "--or-ranks", "3", "--global-batch", "16",
                      parts=["each of 3 ranks"])
         self.refused(*ADVISE, "--price", "2", parts=["--tokens"])
+        self.refused(*ADVISE, "--recompute", "50MiB", "--zero", "1",
+                     parts=["advise tries none, selective and units"])
         self.refused(*ADVISE, "--deepspeed", "none/ds.json",
                      parts=["there is no folder none"])
         self.refused(*ADVISE, "--micro-batch", "4",

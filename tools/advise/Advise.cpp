@@ -5,6 +5,9 @@
 #include "options/Sizes.h"
 #include "runtime/base/Status.h"
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_split.h"
+
 #include <algorithm>
 #include <atomic>
 #include <mutex>
@@ -90,12 +93,13 @@ private:
     best.strategy.apply(options);
     options.micro_batch = int64_t(micro_batch);
     options.until = CompileOptions::Until::Costed;
+    options.dump_ir.clear();
     uint64_t accumulate = 1;
     if (question.global_batch) {
       accumulate =
           question.global_batch / (micro_batch * question.cluster.ranks());
-      options.accumulate = int64_t(accumulate);
     }
+    options.accumulate = int64_t(accumulate);
     ZG_RETURN_IF_ERROR(question.bind(options));
     ZG_ASSIGN_OR_RETURN(CompileResult result, compile(options));
     ZG_ASSIGN_OR_RETURN(
@@ -103,12 +107,12 @@ private:
         simulate::predict(result.plan, question.machine, question.cluster));
     const simulate::Summary &summary = prediction.summary;
     needed = summary.device_bytes;
-    usable = summary.usable_bytes;
-    if (summary.fits()) {
+    usable = std::min(summary.usable_bytes, question.limit);
+    bool fits = needed <= usable;
+    if (fits) {
       best.largest = std::max(best.largest, micro_batch);
     }
-    if (summary.fits() &&
-        summary.samples_per_second > best.samples_per_second) {
+    if (fits && summary.samples_per_second > best.samples_per_second) {
       best.micro_batch = micro_batch;
       best.accumulate = accumulate;
       best.seconds = prediction.seconds;
@@ -121,7 +125,7 @@ private:
                                    options::sizeText(usable),
                                    " at a micro-batch of ", micro_batch);
     }
-    return summary.fits();
+    return fits;
   }
 
   const Question &question;
@@ -134,22 +138,42 @@ bool offloads(const Strategy &strategy) {
          strategy.offload_param != "none";
 }
 
-/// Tries strategies, as many at a time as there are processors. Returns the
-/// trials in their order; of several errors the first strategy's.
+/// Tries a strategy; one that is refused is rejected with the reason.
+Trial tryOne(const Question &question, const Strategy &strategy,
+             absl::Status &refusal) {
+  auto tried = Trying(question, strategy).run();
+  if (tried.ok()) {
+    return *tried;
+  }
+  refusal = tried.status();
+  Trial trial;
+  trial.strategy = strategy;
+  // "while running phase 'zero':", its first error, and then IR.
+  std::vector<std::string> lines = absl::StrSplit(refusal.message(), '\n');
+  trial.rejected = lines[0];
+  if (lines.size() > 1) {
+    absl::string_view error = absl::StripAsciiWhitespace(lines[1]);
+    absl::StrAppend(&trial.rejected, " ",
+                    error.substr(0, error.find(" (see current operation")));
+  }
+  trial.refused = true;
+  return trial;
+}
+
+/// Tries strategies, as many at a time as the question says. Returns the trials
+/// in their order; if all are refused, the first one's error.
 absl::StatusOr<std::vector<Trial>>
 tryAll(const Question &question, const std::vector<Strategy> &strategies) {
-  std::vector<absl::StatusOr<Trial>> tried(strategies.size(),
-                                           absl::CancelledError());
+  std::vector<Trial> trials(strategies.size());
+  std::vector<absl::Status> refusals(strategies.size());
   std::atomic<size_t> next = 0;
-  std::atomic<bool> failed = false;
   std::mutex telling;
   auto work = [&]() {
-    for (size_t i = next++; i < strategies.size() && !failed; i = next++) {
-      tried[i] = Trying(question, strategies[i]).run();
-      failed = failed || !tried[i].ok();
-      if (tried[i].ok() && question.tried) {
+    for (size_t i = next++; i < strategies.size(); i = next++) {
+      trials[i] = tryOne(question, strategies[i], refusals[i]);
+      if (question.tried) {
         std::lock_guard<std::mutex> lock(telling);
-        question.tried(*tried[i]);
+        question.tried(trials[i]);
       }
     }
   };
@@ -160,14 +184,10 @@ tryAll(const Question &question, const std::vector<Strategy> &strategies) {
     }
     work();
   }
-  std::vector<Trial> trials;
-  for (size_t i = 0; i < strategies.size(); ++i) {
-    if (!tried[i].ok() && !absl::IsCancelled(tried[i].status())) {
-      return annotate(tried[i].status(), strategies[i].text());
-    }
-    if (tried[i].ok()) {
-      trials.push_back(*std::move(tried[i]));
-    }
+  bool any = std::any_of(refusals.begin(), refusals.end(),
+                         [](const absl::Status &one) { return one.ok(); });
+  if (!any && !strategies.empty()) {
+    return annotate(refusals[0], strategies[0].text());
   }
   return trials;
 }

@@ -20,6 +20,8 @@ struct Trial {
   uint64_t device_bytes = 0;
   std::string bound;    ///< names the largest part of the step
   std::string rejected; ///< empty, or why it is none
+  /// No micro-batch would help: the options do not go together.
+  bool refused = false;
 };
 
 /// A model, the strategies to try, and where it is to be trained.
@@ -29,6 +31,7 @@ struct Question {
   simulate::Machine machine;
   simulate::Cluster cluster;
   uint64_t global_batch = 0; ///< samples of a step; 0: one micro-batch a rank
+  uint64_t limit = UINT64_MAX; ///< bytes that a plan may have of the device
   bool all = false;          ///< also strategies that cannot gain
   /// Gives the dims of a model the sizes that a micro-batch decides. Any thread
   /// may call it.
@@ -52,8 +55,8 @@ const Trial *nearestThatFits(const Trial &rejected, const Advice &advice);
 /// Compiles and simulates every strategy at several micro-batches up to the
 /// largest that fits, beyond which one was seen not to; with a global batch, at
 /// powers of two that divide a rank's part of it. Strategies that offload are
-/// left out where something fits without. An error is one of the model or of
-/// options, not of memory.
+/// left out where something fits without. A strategy that cannot be compiled with
+/// the other options is rejected; where none can, that is an error.
 absl::StatusOr<Advice> advise(const Question &question);
 
 } // namespace zerograph

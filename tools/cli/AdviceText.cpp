@@ -40,14 +40,18 @@ void addTitles(const AdviceWishes &wishes, std::vector<std::string> &line) {
   }
 }
 
-/// Adds what these titles are of.
+/// Adds what these titles are of; samples without tokens have none.
 void addDays(const Trial &trial, uint32_t ranks, const AdviceWishes &wishes,
              std::vector<std::string> &line) {
+  double days = daysOf(trial, wishes);
+  auto text = [&](double value) {
+    return days > 0 ? simulate::rateText(value) : std::string("-");
+  };
   if (wishes.tokens > 0) {
-    line.push_back(simulate::rateText(daysOf(trial, wishes)));
+    line.push_back(text(days));
   }
   if (wishes.tokens > 0 && wishes.price > 0) {
-    line.push_back(simulate::rateText(costOf(trial, ranks, wishes)));
+    line.push_back(text(costOf(trial, ranks, wishes)));
   }
 }
 
@@ -62,6 +66,9 @@ std::string table(const Lines &lines) {
 }
 
 std::string rejectedText(const Trial &trial, const Advice &advice) {
+  if (trial.refused) {
+    return absl::StrCat(trial.strategy.text(), ": ", trial.rejected, "\n");
+  }
   std::string text =
       absl::StrCat(trial.strategy.text(), " does not fit: ", trial.rejected);
   if (const Trial *nearest = nearestThatFits(trial, advice)) {
@@ -84,9 +91,11 @@ Json trialJson(const Trial &trial, uint32_t ranks, const AdviceWishes &wishes) {
                {"samples_per_second", trial.samples_per_second},
                {"tokens_per_second", trial.tokens_per_second},
                {"bound", trial.bound}};
-  if (wishes.tokens > 0) {
-    json["days"] = daysOf(trial, wishes);
-    json["price"] = costOf(trial, ranks, wishes);
+  if (double days = daysOf(trial, wishes); days > 0) {
+    json["days"] = days;
+    if (wishes.price > 0) {
+      json["price"] = costOf(trial, ranks, wishes);
+    }
   }
   return json;
 }
@@ -95,7 +104,8 @@ Json trialJson(const Trial &trial, uint32_t ranks, const AdviceWishes &wishes) {
 Json rejectedJson(const Trial &trial, const Advice &advice) {
   Json json = {{"strategy", trial.strategy.text()},
                {"rejected", trial.rejected}};
-  if (const Trial *nearest = nearestThatFits(trial, advice)) {
+  const Trial *nearest = nearestThatFits(trial, advice);
+  if (nearest && !trial.refused) {
     json["fits_with"] =
         absl::StrJoin(changesBetween(trial.strategy, nearest->strategy), " ");
     json["samples_per_second"] = nearest->samples_per_second;
@@ -142,7 +152,7 @@ std::string adviceText(const RanksAdvice &ranks, const AdviceWishes &wishes) {
   }
   if (shown < advice.rejected.size()) {
     absl::StrAppend(&text, "and ", advice.rejected.size() - shown,
-                    " more do not fit (--all)\n");
+                    " more are rejected (--all)\n");
   }
   return text;
 }

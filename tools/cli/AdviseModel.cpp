@@ -1,12 +1,13 @@
 //===- AdviseModel.cpp - `advise MODEL.onnx` ------------------------------===//
 
-#include "config/Write.h"
+#include "options/Memory.h"
 #include "runtime/base/OutputPath.h"
 #include "runtime/base/Text.h"
 #include "runtime/io/NewFile.h"
 #include "tools/cli/AdviceText.h"
 #include "tools/cli/CommandLine.h"
 #include "tools/cli/CompileModel.h"
+#include "tools/cli/ConfigFile.h"
 #include "tools/cli/GivenOptions.h"
 #include "tools/cli/InputFile.h"
 #include "tools/cli/MachineFlags.h"
@@ -24,6 +25,10 @@ namespace zerograph {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+/// Strategies tried at the same time: the compilation of each has half a GiB
+/// for a model of 8 billion parameters.
+constexpr unsigned kMostThreads = 8;
 
 struct Flags {
   explicit Flags(CLI::App &command)
@@ -66,14 +71,33 @@ struct Flags {
   bool json = false;
 };
 
-/// Makes plans for the machine's device, unless another is asked for.
-void setTarget(const Flags &flags, const simulate::Machine &machine,
-               CompileOptions &options) {
-  if (!flags.compile.isGiven("--target")) {
-    options.target = machine.device == "host"           ? "host:native"
-                     : machine.card->architecture >= 90 ? "cuda:sm_90"
-                                                        : "cuda:sm_80";
+/// Makes plans for the machine's device, unless another target is given.
+absl::Status setTarget(const Flags &flags, const simulate::Machine &machine) {
+  std::string refused =
+      giveOption(flags.command, "target",
+                 machine.device == "host"           ? "host:native"
+                 : machine.card->architecture >= 90 ? "cuda:sm_90"
+                                                    : "cuda:sm_80");
+  return refused.empty() ? absl::OkStatus() : absl::InternalError(refused);
+}
+
+/// Takes the limit of the device's memory out of the options: what does not fit
+/// is not refused but told.
+absl::Status takeMemory(Question &question) {
+  CompileOptions &options = question.options;
+  if (options.recompute != "none" && options.recompute != "units" &&
+      options.recompute != "selective") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--recompute ", options.recompute,
+                     ": advise tries none, selective and units; give one of "
+                     "these, or nothing"));
   }
+  if (!options.memory.empty()) {
+    int64_t limit = options::parseMemory(options.memory, options.ranks).device;
+    question.limit = limit > 0 ? uint64_t(limit) : UINT64_MAX;
+    options.memory.clear();
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Question> questionOf(Flags &flags, const std::string &model) {
@@ -84,14 +108,25 @@ absl::StatusOr<Question> questionOf(Flags &flags, const std::string &model) {
         "--global-batch");
   }
   Question question;
-  ZG_RETURN_IF_ERROR(flags.compile.readConfig(model, std::nullopt));
   ZG_ASSIGN_OR_RETURN(question.machine, flags.machine.machine());
+  ZG_RETURN_IF_ERROR(setTarget(flags, question.machine));
+  ZG_RETURN_IF_ERROR(flags.compile.readConfig(model, std::nullopt));
   ZG_ASSIGN_OR_RETURN(question.options, flags.compile.resolve());
-  question.options.model = model;
-  setTarget(flags, question.machine, question.options);
+  CompileOptions &options = question.options;
+  options.model = model;
+  if (flags.global_batch == 0 && flags.compile.isGiven("--micro-batch")) {
+    flags.global_batch =
+        uint64_t(options.micro_batch * options.accumulate * options.ranks);
+    std::fprintf(stderr,
+                 "note: --global-batch %llu, as the file of --config "
+                 "has it\n",
+                 static_cast<unsigned long long>(flags.global_batch));
+  }
+  ZG_RETURN_IF_ERROR(takeMemory(question));
   question.global_batch = flags.global_batch;
   question.all = flags.wishes.all;
-  question.threads = std::max(1u, std::thread::hardware_concurrency());
+  question.threads =
+      std::clamp(std::thread::hardware_concurrency(), 1u, kMostThreads);
   question.bind = [](CompileOptions &options) {
     return bindSizes(options, /*data=*/{});
   };
@@ -115,12 +150,26 @@ absl::Status setRanks(const Flags &flags, uint32_t ranks, Question &question) {
 }
 
 /// Lists the options that say what to advise, and are none of compile.
-const std::set<std::string> kAdviceOnly = {
-    "ranks",        "or-ranks", "tokens",         "price",
-    "machine",      "nodes",    "ranks-per-node", "what-if",
-    "global-batch", "all",      "json",           "deepspeed",
-    "target",       "zero",     "recompute",      "offload-optimizer",
-    "offload-param"};
+const std::set<std::string> kAdviceOnly = {"micro-batch",
+                                           "accumulate",
+                                           "config",
+                                           "ranks",
+                                           "or-ranks",
+                                           "tokens",
+                                           "price",
+                                           "machine",
+                                           "nodes",
+                                           "ranks-per-node",
+                                           "what-if",
+                                           "global-batch",
+                                           "all",
+                                           "json",
+                                           "deepspeed",
+                                           "target",
+                                           "zero",
+                                           "recompute",
+                                           "offload-optimizer",
+                                           "offload-param"};
 
 /// Returns the command that compiles a trial.
 std::string commandText(Flags &flags, const CompileOptions &options,
@@ -130,6 +179,22 @@ std::string commandText(Flags &flags, const CompileOptions &options,
       options.target, " --ranks ", ranks, " ",
       absl::StrJoin(optionsAsGiven(flags.command, kAdviceOnly), " "), " ",
       optionsText(trial));
+}
+
+/// Returns the options that name the machine, and where so many ranks are.
+std::string machineText(Flags &flags, const simulate::Cluster &cluster) {
+  std::map<std::string, std::string> given = optionsGiven(flags.command);
+  std::vector<std::string> texts;
+  for (const auto &[name, value] :
+       {std::pair("machine", given["machine"]),
+        {"nodes", absl::StrCat(cluster.nodes)},
+        {"ranks-per-node", absl::StrCat(cluster.ranks_per_node)},
+        {"what-if", given["what-if"]}}) {
+    if (!given[name].empty()) {
+      texts.push_back(asOption(flags.command, name, value));
+    }
+  }
+  return absl::StrJoin(texts, " ");
 }
 
 /// Writes the file of a trial.
@@ -146,9 +211,7 @@ absl::Status writeDeepSpeedFile(const Flags &flags, uint32_t ranks,
   given["micro-batch"] = absl::StrCat(best.micro_batch);
   given["accumulate"] = absl::StrCat(best.accumulate);
   config::Written written = config::writeDeepSpeed(given);
-  for (const std::string &note : written.notes) {
-    std::fprintf(stderr, "note: %s\n", note.c_str());
-  }
+  sayOf(written);
   return writeWholeFile(flags.deepspeed, written.json);
 }
 
@@ -180,15 +243,14 @@ void print(const std::vector<RanksAdvice> &all, const Question &question,
                           : absl::StrCat(counted(first.cluster.ranks(), "rank"),
                                          ", ", first.cluster.ranks_per_node,
                                          " a node: fastest first");
-  std::printf(
-      "%s on %s, %s\n\n%s\nnext: %s; zerograph report PLAN --machine %s "
-      "-o FILE.html shows it\n",
-      question.options.model.c_str(), question.machine.name.c_str(),
-      where.c_str(), text.c_str(),
-      commandText(flags, question.options, best->cluster.ranks(),
-                  best->advice.trials.front())
-          .c_str(),
-      quoted(flags.machine.source()).c_str());
+  std::printf("%s on %s, %s\n\n%s\nnext: %s; zerograph report PLAN %s "
+              "-o FILE.html shows it\n",
+              question.options.model.c_str(), question.machine.name.c_str(),
+              where.c_str(), text.c_str(),
+              commandText(flags, question.options, best->cluster.ranks(),
+                          best->advice.trials.front())
+                  .c_str(),
+              machineText(flags, best->cluster).c_str());
 }
 
 void printJson(const std::vector<RanksAdvice> &all, const Question &question,
@@ -207,7 +269,8 @@ absl::StatusOr<int> run(Flags &flags, const std::string &model) {
   if (!flags.deepspeed.empty()) {
     ZG_RETURN_IF_ERROR(checkOutputPath(flags.deepspeed));
     ZG_RETURN_IF_ERROR(checkNotRead("--deepspeed", flags.deepspeed,
-                                    {model, flags.machine.source()}));
+                                    {model, flags.machine.source(),
+                                     optionsGiven(flags.command)["config"]}));
   }
   ZG_ASSIGN_OR_RETURN(Question question, questionOf(flags, model));
   if (isatty(STDERR_FILENO)) {
@@ -221,12 +284,22 @@ absl::StatusOr<int> run(Flags &flags, const std::string &model) {
     };
   }
   std::vector<uint32_t> counts = {uint32_t(question.options.ranks)};
-  counts.insert(counts.end(), flags.or_ranks.begin(), flags.or_ranks.end());
+  for (uint32_t ranks : flags.or_ranks) {
+    if (std::find(counts.begin(), counts.end(), ranks) == counts.end()) {
+      counts.push_back(ranks);
+    }
+  }
+  for (uint32_t ranks : counts) { // before one takes its time
+    ZG_RETURN_IF_ERROR(setRanks(flags, ranks, question));
+  }
   std::vector<RanksAdvice> all;
   for (uint32_t ranks : counts) {
     ZG_RETURN_IF_ERROR(setRanks(flags, ranks, question));
-    ZG_ASSIGN_OR_RETURN(Advice advice, advise(question));
-    all.push_back({question.cluster, std::move(advice)});
+    absl::StatusOr<Advice> advice = advise(question);
+    if (!advice.ok()) {
+      return annotate(advice.status(), counted(ranks, "rank"));
+    }
+    all.push_back({question.cluster, *std::move(advice)});
   }
   const RanksAdvice *best = fastestOf(all);
   if (best && !flags.deepspeed.empty()) {

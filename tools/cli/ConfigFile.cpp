@@ -55,6 +55,16 @@ std::string sayAutos(CLI::App &command, const std::vector<config::Auto> &all) {
 
 } // namespace
 
+void sayOf(const config::Written &file) {
+  for (const std::string &note : file.notes) {
+    std::fprintf(stderr, "note: %s\n", note.c_str());
+  }
+  if (!file.without.empty()) {
+    std::fprintf(stderr, "note: DeepSpeed has no key for --%s\n",
+                 absl::StrJoin(file.without, ", --").c_str());
+  }
+}
+
 config::Known knownOf(const CLI::App &command,
                       std::optional<unsigned> processes) {
   config::Known known;

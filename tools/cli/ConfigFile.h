@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "config/Translation.h"
+#include "config/Write.h"
 #include "tools/cli/GivenOptions.h"
 #include "tools/cli/OptionTable.h"
 
@@ -28,6 +29,9 @@ struct ConfigFile {
   /// Texts of all that is wrong, and of all that should be said.
   std::vector<std::string> problems, notes;
 };
+
+/// Says on standard error what should be known of a file that was written.
+void sayOf(const config::Written &file);
 
 /// Returns what a command line says of the batch, for `config::read`.
 /// `processes` is how many ranks a launcher started.

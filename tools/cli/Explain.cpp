@@ -235,13 +235,7 @@ absl::StatusOr<int> explainOptions(ExplainFlags &flags,
   }
   config::Written file = config::writeDeepSpeed(given);
   absl::PrintF("%s", file.json);
-  for (const std::string &note : file.notes) {
-    std::fprintf(stderr, "note: %s\n", note.c_str());
-  }
-  if (!file.without.empty()) {
-    std::fprintf(stderr, "note: DeepSpeed has no key for --%s\n",
-                 absl::StrJoin(file.without, ", --").c_str());
-  }
+  sayOf(file);
   return 0;
 }
 

@@ -49,7 +49,9 @@ std::string asOption(CLI::App &command, const std::string &name,
                      const std::string &value) {
   const CLI::Option *option = optionNamed(command, name);
   bool flag = option != nullptr && option->get_items_expected_max() == 0;
-  return flag ? "--" + name : absl::StrCat("--", name, " ", quoted(value));
+  return !flag             ? absl::StrCat("--", name, " ", quoted(value))
+         : value == "true" ? "--" + name
+                           : absl::StrCat("--", name, "=", value);
 }
 
 std::vector<std::string> optionsAsGiven(CLI::App &command,

@@ -26,8 +26,8 @@ CLI::Option *optionNamed(CLI::App &command, const std::string &name);
 /// Returns the text as a shell needs it.
 std::string quoted(const std::string &text);
 
-/// Returns an option as it stands on a command line: "--zero 3"; a flag has no
-/// value.
+/// Returns an option as it stands on a command line: "--zero 3", "--evaluate",
+/// "--evaluate=false".
 std::string asOption(CLI::App &command, const std::string &name,
                      const std::string &value);
 
