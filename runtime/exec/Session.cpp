@@ -173,11 +173,12 @@ absl::Status openFiles(Session &session) {
   if (!session.resume) {
     ZG_RETURN_IF_ERROR(openSources(session));
   }
-  if (uint64_t step = options.trace_step.value_or(session.firstStep());
-      step < session.firstStep() || step >= session.steps) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--trace-step ", step, ": this run makes the steps ",
-                     session.firstStep(), " to ", session.steps - 1));
+  if (options.trace_step && (*options.trace_step < session.firstStep() ||
+                             *options.trace_step >= session.steps)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--trace-step ", *options.trace_step, ": this run makes ",
+        session.steps - std::min(session.steps, session.firstStep()),
+        " steps, from ", session.firstStep(), " on"));
   }
   if (!options.dump_gradients.empty() && !plan.dump_gradients()) {
     return absl::FailedPreconditionError(

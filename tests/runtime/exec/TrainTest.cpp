@@ -222,7 +222,7 @@ TEST_F(TrainTest, TraceShowsTheStepThatWasAskedFor) {
   EXPECT_GT(longestWait(), 1);
   options.trace_step = 3;
   expectSays(train(linearPlan({2, 3, 1, true}), options).status(),
-             "--trace-step 3: this run makes the steps 0 to 2");
+             "--trace-step 3: this run makes 3 steps, from 0 on");
 }
 
 /// The run computes what the formulas say.
