@@ -45,7 +45,7 @@ function withoutNumbers(name) {
   return name.replace(/\d+/g, "*");
 }
 
-/** An element with attributes and children; functions become listeners. */
+/** Makes an element with attributes and children; functions become listeners. */
 function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   for (const [key, value] of Object.entries(attributes)) {
@@ -56,7 +56,7 @@ function element(tag, attributes = {}, ...children) {
   return made;
 }
 
-/** What each class of memory holds, and the color that it has on every page. */
+/** Gives each class of memory one color on every page, and says what it holds. */
 const CLASSES = {
   param_shard: ["#4c78a8", "parameters from step to step: whole, or at stage 3 the rank's shard"],
   gathered: ["#f58518", "what was gathered from all ranks for a while"],
@@ -71,7 +71,7 @@ const CLASSES = {
   output: ["#ff9da6", "outputs of the model"],
 };
 
-/** The operations of steps: the color, and the name for people. */
+/** Gives each operation of steps one color, and its name for people. */
 const OPERATIONS = {
   launch: ["#4c78a8", "kernel"],
   matmul: ["#f58518", "product"],
@@ -89,7 +89,7 @@ const PARTS = {
   contention: ["#b279a2"], waits: ["#e45756"],
 };
 
-/** The color of a class, an operation or a part of the step. */
+/** Returns the color of a class, an operation or a part of the step. */
 function colorOf(kind, name) {
   return (kind[name] || ["#8c8c8c"])[0];
 }
@@ -109,7 +109,7 @@ function legend(kind, names) {
               kind === OPERATIONS ? operationText(name) : name)));
 }
 
-/** Buttons of which one is chosen; nothing if there is no choice. */
+/** Makes buttons of which one is chosen; null if there is no choice. */
 function choices(label, names, chosen, choose) {
   if (names.length < 2) return null;
   const buttons = names.map((name, i) => element("button", {

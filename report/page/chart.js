@@ -159,7 +159,7 @@ class Chart {
   }
 }
 
-/** Round values between two, about so many; of bytes, of powers of two. */
+/** Returns about so many round values between two; of bytes, powers of two. */
 function ticks(low, high, count, binary = false) {
   const raw = (high - low) / count;
   if (!(raw > 0)) return [low];

@@ -25,7 +25,7 @@ const NO_SETTINGS = ["memory", "costs", "traffic", "units", "precision", "predic
                      "part_names", "verdict", "waste", "title", "lines", "file", "hash",
                      "kernels", "kernel_module_bytes", "parameter_types"];
 
-/** The facts of a plan that it was compiled with, as texts, by name. */
+/** Returns what a plan was compiled with, as texts, by name. */
 function settings(facts, name = "") {
   const all = new Map();
   for (const [key, value] of Object.entries(facts)) {
@@ -43,14 +43,14 @@ function settings(facts, name = "") {
 }
 
 function settingRows(plan, against) {
-  const [one, other] = [settings({...plan.lines, ...plan}), settings({...against.lines, ...against})];
+  const [one, other] = [plan, against].map((facts) => settings({...facts.lines, ...facts}));
   return [...new Set([...one.keys(), ...other.keys()])]
       .filter((name) => one.get(name) !== other.get(name))
       .map((name) => ({name, one: one.get(name) || "", other: other.get(name) || "",
                        change: ""}));
 }
 
-/** A row of two numbers, and how much more the first is than the second. */
+/** Returns a row of two numbers, and how much more the first is than the second. */
 function numbers(name, one, other, format) {
   const percent = 100 * (one / other - 1);
   const change = one === other ? ""

@@ -8,7 +8,7 @@ function note(text) {
   return element("p", {class: "quiet"}, text);
 }
 
-/** What was measured, what is predicted, and whether it fits. */
+/** Returns the first lines: what was measured, what is predicted, whether it fits. */
 function verdict(data) {
   const {file, title, lines, verdict, prediction} = data.plan;
   const step = measuredStep(data);

@@ -70,7 +70,7 @@ function memorySection({columns}) {
       place);
 }
 
-/** The place of the program with most steps. */
+/** Returns the place of the program with most steps. */
 function longestOf(programs) {
   const counts = programs.map(({steps}) => steps.name.length);
   return counts.indexOf(Math.max(...counts));

@@ -53,7 +53,7 @@ function costSection(data) {
       ...roofline(data));
 }
 
-/** Where groups of steps are under the machine's roof. */
+/** Draws groups of steps under the machine's roof. */
 function roofline({columns, plan: {roof}}) {
   const points = roof ? rooflinePoints(columns) : [];
   if (!points.length) return [];

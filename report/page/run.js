@@ -1,6 +1,6 @@
 // run.js - what a run logged.
 
-/** The median time of a step, in seconds; null if the log has none. */
+/** Returns the median time of a step, in seconds; null if the log has none. */
 function medianStep(log) {
   const times = log.step_ms.filter((ms) => ms !== null).sort((a, b) => a - b);
   return times.length ? times[Math.floor(times.length / 2)] * 1e-3 : null;

@@ -9,9 +9,10 @@ function timeSection(data) {
     const {name, runs} = timed[i];
     const chart = lanes(columns, timed[i]);
     place.replaceChildren(
-        note(runs === 0 ? `The program ${name} is no part of a training step.`
-             : runs === 1 ? `A training step runs the program ${name} once.`
-                          : `One run of the program ${name}, which a training step runs ${runs} times.`),
+        note(`The program ${name}, ` + (runs > 1
+            ? `one run of ${runs} in a training step.`
+            : runs === 1 ? "which a training step runs once."
+                         : "which is no part of a training step.")),
         legend(OPERATIONS, chart.operations), chart.canvas);
   };
   show(0);
@@ -23,7 +24,7 @@ function timeSection(data) {
       place);
 }
 
-/** The parts of the predicted step as one bar, and in a table. */
+/** Shows the parts of the predicted step as one bar, and in a table. */
 function partsOf({prediction, part_names}) {
   const whole = prediction.step_seconds;
   const parts = Object.entries(prediction.parts)
@@ -52,7 +53,7 @@ function partsOf({prediction, part_names}) {
   ];
 }
 
-/** The lanes of a program: first those predicted, then those measured. */
+/** Makes the lanes of a program: first those predicted, then those measured. */
 function lanes(columns, program) {
   const {strings, streams} = columns;
   const {steps} = program;
@@ -93,7 +94,7 @@ function lanes(columns, program) {
   const drawColumns = chart.drawColumns;
   chart.drawColumns = function() {
     rows.forEach(({kind, name}, row) =>
-        this.text(`${name}, ${kind}`, this.left - 6, this.top + row * tall + tall / 2 + 4, "right"));
+        this.text(`${name}, ${kind}`, this.left - 6, this.top + (row + 0.5) * tall + 4, "right"));
     drawColumns.call(this);
   };
   chart.operations = [...new Set(rows.flatMap(({own}) => own.map((i) => strings[steps.op[i]])))];
@@ -117,12 +118,12 @@ function stepHint({strings}, program, {kind, times}, i) {
   return lines.join("\n");
 }
 
-/** The seconds from the first step of a run to its last. */
+/** Returns the seconds from the first step of a run to its last. */
 function lengthOf({begin, lasts}) {
   return begin.reduce((last, at, i) => Math.max(last, at + lasts[i]), 0) * 1e-9;
 }
 
-/** The median time of a training step in the log; without one, that of the trace. */
+/** Returns the median time of a training step in the log, or else that of the trace. */
 function measuredStep({log, columns}) {
   if (log) return medianStep(log);
   const programs = columns.programs.filter(({runs}) => runs > 0);
@@ -130,7 +131,7 @@ function measuredStep({log, columns}) {
   return programs.reduce((sum, {runs, measured}) => sum + runs * lengthOf(measured), 0);
 }
 
-/** Predicted beside measured, by operation. */
+/** Shows predicted beside measured, by operation. */
 function measuredSection({columns}) {
   const programs = columns.programs.filter(({predicted, measured}) => predicted && measured);
   if (!programs.length) return null;
