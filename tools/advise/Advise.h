@@ -30,9 +30,9 @@ struct Question {
   std::vector<Strategy> strategies;
   simulate::Machine machine;
   simulate::Cluster cluster;
-  uint64_t global_batch = 0; ///< samples of a step; 0: one micro-batch a rank
+  uint64_t global_batch = 0;   ///< samples of a step; 0: one micro-batch a rank
   uint64_t limit = UINT64_MAX; ///< bytes that a plan may have of the device
-  bool all = false;          ///< also strategies that cannot gain
+  bool all = false;            ///< also strategies that cannot gain
   /// Gives the dims of a model the sizes that a micro-batch decides. Any thread
   /// may call it.
   std::function<absl::Status(CompileOptions &)> bind;
@@ -55,8 +55,8 @@ const Trial *nearestThatFits(const Trial &rejected, const Advice &advice);
 /// Compiles and simulates every strategy at several micro-batches up to the
 /// largest that fits, beyond which one was seen not to; with a global batch, at
 /// powers of two that divide a rank's part of it. Strategies that offload are
-/// left out where something fits without. A strategy that cannot be compiled with
-/// the other options is rejected; where none can, that is an error.
+/// left out where something fits without. A strategy that cannot be compiled
+/// with the other options is rejected; where none can, that is an error.
 absl::StatusOr<Advice> advise(const Question &question);
 
 } // namespace zerograph
