@@ -25,7 +25,8 @@ class Range {
  * A chart draws its content in units of its axes: `content(chart)` is called
  * with the chart, which has `x`, `y` and `context`. `over(x, y)` returns the
  * text for the pointer there, and `click(x, y)` is called where it is pressed;
- * both are optional. The vertical axis goes from `low` to `high`.
+ * both are optional, as is `names(chart)`, which writes beside the vertical axis.
+ * That axis goes from `low` to `high`.
  */
 class Chart {
   constructor(options) {
@@ -91,6 +92,7 @@ class Chart {
     }
     context.restore();
     this.drawColumns();
+    if (this.names) this.names(this);
   }
   drawRows() {
     for (const value of ticks(this.low, this.high, 5, this.binary)) {

@@ -55,7 +55,9 @@ function costSection(data) {
 
 /** Draws groups of steps under the machine's roof. */
 function roofline({columns, plan: {roof}}) {
-  const points = roof ? rooflinePoints(columns) : [];
+  const trained = columns.programs.filter(({runs}) => runs > 0);
+  const kind = trained.every(({measured}) => measured) ? "measured" : "predicted";
+  const points = roof ? rooflinePoints(trained, kind, columns.strings) : [];
   if (!points.length) return [];
   // Both axes are powers of ten; the horizontal one begins at 10^least.
   const least = Math.floor(Math.log10(Math.min(...points.map(({intensity}) => intensity))));
@@ -93,8 +95,7 @@ function roofline({columns, plan: {roof}}) {
     element("h3", {}, "Roofline"),
     note("A point is a node of the model; its size is its time. Across: operations for each " +
          "byte that is moved. Up: operations a second, " +
-         (points.measured ? "as measured" : "as predicted") +
-         ". Lines are what the machine can do: below the slope, memory is the bound."),
+         `as ${kind}. Lines are what the machine can do: below the slope, memory is the bound.`),
     legend(OPERATIONS, [...new Set(points.map(({op}) => op))]),
     chart.canvas,
   ];
@@ -118,14 +119,10 @@ function countSmall(value) {
   return value < 1 ? String(Number(value.toPrecision(2))) : countText(value);
 }
 
-/** Groups steps by node; of those that were measured, if all of a training step were. */
-function rooflinePoints({programs, strings}) {
+/** Groups steps by node, with their times as "predicted" or "measured". */
+function rooflinePoints(programs, kind, strings) {
   const groups = new Map();
-  const trained = programs.filter(({runs}) => runs > 0);
-  const measured = trained.every((program) => program.measured);
-  for (const program of trained) {
-    const {steps, runs} = program;
-    const times = measured ? program.measured : program.predicted;
+  for (const {steps, runs, [kind]: times} of programs) {
     steps.op.forEach((op, i) => {
       if (steps.operations[i] === 0 || times.lasts[i] <= 0) return;
       const name = withoutNumbers(strings[steps.name[i]]);
@@ -145,6 +142,5 @@ function rooflinePoints({programs, strings}) {
     point.rate = point.operations / point.seconds;
     point.radius = 2.5 + 12 * Math.sqrt(point.seconds / points[0].seconds);
   }
-  points.measured = measured;
   return points;
 }

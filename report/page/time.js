@@ -7,13 +7,13 @@ function timeSection(data) {
   const place = element("div");
   const show = (i) => {
     const {name, runs} = timed[i];
-    const chart = lanes(columns, timed[i]);
+    const {operations, canvas} = lanes(columns, timed[i]);
     place.replaceChildren(
         note(`The program ${name}, ` + (runs > 1
             ? `one run of ${runs} in a training step.`
             : runs === 1 ? "which a training step runs once."
                          : "which is no part of a training step.")),
-        legend(OPERATIONS, chart.operations), chart.canvas);
+        legend(OPERATIONS, operations), canvas);
   };
   show(0);
   return section("Time", "time",
@@ -53,7 +53,7 @@ function partsOf({prediction, part_names}) {
   ];
 }
 
-/** Makes the lanes of a program: first those predicted, then those measured. */
+/** Draws the lanes of a program, first those predicted; also returns its operations. */
 function lanes(columns, program) {
   const {strings, streams} = columns;
   const {steps} = program;
@@ -69,10 +69,14 @@ function lanes(columns, program) {
   const ends = rows.flatMap(({own, times}) => own.map((i) => times.begin[i] + times.lasts[i]));
   const range = new Range(ends.reduce((a, b) => Math.max(a, b), 1));
   const tall = 30;
-  const rowAt = (y) => rows[Math.floor(y / tall)];
+  const high = rows.length * tall;
   const chart = new Chart({
-    range, left: 150, height: rows.length * tall + 30, high: rows.length * tall, yTicks: false,
+    range, left: 150, height: high + 30, high, yTicks: false,
     xText: (nanoseconds) => timeText(nanoseconds * 1e-9),
+    names(chart) {
+      rows.forEach(({kind, name}, row) => chart.text(
+          `${name}, ${kind}`, chart.left - 6, chart.top + (row + 0.5) * tall + 4, "right"));
+    },
     content(chart) {
       rows.forEach(({own, times}, row) => {
         for (const i of own) {
@@ -85,20 +89,14 @@ function lanes(columns, program) {
       });
     },
     over(x, y) {
-      const row = rowAt(range.charts[0].high - y);
+      const row = rows[Math.floor((high - y) / tall)];
       const i = row && row.own.find((step) => row.times.begin[step] <= x &&
                                               x < row.times.begin[step] + row.times.lasts[step]);
       return i === undefined ? "" : stepHint(columns, program, row, i);
     },
   });
-  const drawColumns = chart.drawColumns;
-  chart.drawColumns = function() {
-    rows.forEach(({kind, name}, row) =>
-        this.text(`${name}, ${kind}`, this.left - 6, this.top + (row + 0.5) * tall + 4, "right"));
-    drawColumns.call(this);
-  };
-  chart.operations = [...new Set(rows.flatMap(({own}) => own.map((i) => strings[steps.op[i]])))];
-  return chart;
+  const operations = new Set(rows.flatMap(({own}) => own.map((i) => strings[steps.op[i]])));
+  return {operations: [...operations], canvas: chart.canvas};
 }
 
 function stepHint({strings}, program, {kind, times}, i) {

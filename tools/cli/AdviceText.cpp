@@ -35,7 +35,7 @@ void addTitles(const AdviceWishes &wishes, std::vector<std::string> &line) {
   if (wishes.tokens > 0) {
     line.push_back("days");
   }
-  if (wishes.tokens > 0 && wishes.price > 0) {
+  if (wishes.price > 0) {
     line.push_back("price");
   }
 }
@@ -50,7 +50,7 @@ void addDays(const Trial &trial, uint32_t ranks, const AdviceWishes &wishes,
   if (wishes.tokens > 0) {
     line.push_back(text(days));
   }
-  if (wishes.tokens > 0 && wishes.price > 0) {
+  if (wishes.price > 0) {
     line.push_back(text(costOf(trial, ranks, wishes)));
   }
 }

@@ -15,7 +15,7 @@ namespace zerograph {
 /// Says what the reader wants to know besides the fastest.
 struct AdviceWishes {
   double tokens = 0; ///< to train on; 0: unknown
-  double price = 0;  ///< of a rank and hour; 0: unknown
+  double price = 0;  ///< of a rank and hour; 0: unknown, as without tokens
   bool all = false;  ///< every trial, in place of some
 };
 

@@ -133,51 +133,44 @@ absl::StatusOr<Question> questionOf(Flags &flags, const std::string &model) {
   return question;
 }
 
+absl::Status checkBatch(uint64_t global_batch, uint32_t ranks) {
+  return global_batch % ranks == 0
+             ? absl::OkStatus()
+             : absl::InvalidArgumentError(
+                   absl::StrCat("--global-batch ", global_batch,
+                                " samples are not the same for each of ", ranks,
+                                " ranks; expected a multiple of ", ranks));
+}
+
 /// Asks for so many ranks.
-absl::Status setRanks(const Flags &flags, uint32_t ranks, Question &question) {
+void setRanks(const Flags &flags, uint32_t ranks, Question &question) {
   question.options.ranks = ranks;
   question.cluster = flags.machine.cluster(ranks, question.machine);
   question.strategies =
       strategiesOf(question.options, [&](const std::string &option) {
         return flags.compile.isGiven(option);
       });
-  return flags.global_batch % ranks == 0
-             ? absl::OkStatus()
-             : absl::InvalidArgumentError(
-                   absl::StrCat("--global-batch ", flags.global_batch,
-                                " samples are not the same for each of ", ranks,
-                                " ranks; expected a multiple of ", ranks));
 }
 
-/// Lists the options that say what to advise, and are none of compile.
-const std::set<std::string> kAdviceOnly = {"micro-batch",
-                                           "accumulate",
-                                           "config",
-                                           "ranks",
-                                           "or-ranks",
-                                           "tokens",
-                                           "price",
-                                           "machine",
-                                           "nodes",
-                                           "ranks-per-node",
-                                           "what-if",
-                                           "global-batch",
-                                           "all",
-                                           "json",
-                                           "deepspeed",
-                                           "target",
-                                           "zero",
-                                           "recompute",
-                                           "offload-optimizer",
-                                           "offload-param"};
+/// Lists the options that compile does not take, or that a command gives anew,
+/// besides those of the strategy.
+const std::set<std::string> kNotTaken = {
+    "all",        "or-ranks", "deepspeed",   "global-batch",
+    "json",       "machine",  "nodes",       "price",
+    "tokens",     "what-if",  "ranks",       "ranks-per-node",
+    "accumulate", "config",   "micro-batch", "target"};
 
 /// Returns the command that compiles a trial.
 std::string commandText(Flags &flags, const CompileOptions &options,
                         uint32_t ranks, const Trial &trial) {
+  std::set<std::string> without = kNotTaken;
+  for (const auto &[option, value] : trial.strategy.settings()) {
+    without.insert(option);
+  }
   return absl::StrCat(
       "zerograph compile ", quoted(options.model), " -o PLAN --target ",
       options.target, " --ranks ", ranks, " ",
-      absl::StrJoin(optionsAsGiven(flags.command, kAdviceOnly), " "), " ",
+      absl::StrJoin(optionsAsGiven(flags.command, without), " "), " ",
       optionsText(trial));
 }
 
@@ -201,7 +194,7 @@ std::string machineText(Flags &flags, const simulate::Cluster &cluster) {
 absl::Status writeDeepSpeedFile(const Flags &flags, uint32_t ranks,
                                 const Trial &best) {
   std::map<std::string, std::string> given = optionsGiven(flags.command);
-  for (const std::string &name : kAdviceOnly) {
+  for (const std::string &name : kNotTaken) {
     given.erase(name);
   }
   for (const auto &[option, value] : best.strategy.settings()) {
@@ -290,11 +283,11 @@ absl::StatusOr<int> run(Flags &flags, const std::string &model) {
     }
   }
   for (uint32_t ranks : counts) { // before one takes its time
-    ZG_RETURN_IF_ERROR(setRanks(flags, ranks, question));
+    ZG_RETURN_IF_ERROR(checkBatch(flags.global_batch, ranks));
   }
   std::vector<RanksAdvice> all;
   for (uint32_t ranks : counts) {
-    ZG_RETURN_IF_ERROR(setRanks(flags, ranks, question));
+    setRanks(flags, ranks, question);
     absl::StatusOr<Advice> advice = advise(question);
     if (!advice.ok()) {
       return annotate(advice.status(), counted(ranks, "rank"));
