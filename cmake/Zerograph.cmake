@@ -1,7 +1,8 @@
 # How targets of this project are declared.
 
 # Warnings are errors; floating-point contraction is never the compiler's
-# choice (the same bits everywhere rest on it).
+# choice (the same bits everywhere rest on it). No other library may replace a
+# function of ours, so that it can be inlined in a shared library too.
 function(zg_compile_options target)
   # An instrumented build warns of what isn't there, and clang of other things.
   set(errors -Werror)
@@ -9,7 +10,7 @@ function(zg_compile_options target)
     set(errors)
   endif()
   target_compile_options(${target} PRIVATE -Wall -Wextra ${errors}
-                         -Wno-unused-parameter -ffp-contract=off)
+                         -Wno-unused-parameter -ffp-contract=off -fno-semantic-interposition)
 endfunction()
 
 # zg_library(name SOURCES... DEPENDS targets... [PRECOMPILED owner]): code

@@ -5,8 +5,11 @@
 
 namespace zerograph {
 
+#define ZEROGRAPH_VERSION "0.1.0"
+
+inline constexpr char kVersion[] = ZEROGRAPH_VERSION;
 /// Plans state it as their producer.
-inline constexpr char kProducer[] = "zerograph 0.1.0";
+inline constexpr char kProducer[] = "zerograph " ZEROGRAPH_VERSION;
 
 } // namespace zerograph
 

@@ -6,6 +6,16 @@
 
 using namespace zerograph;
 
+const std::byte *ArrayBatch::find(uint64_t micro_batch, int input,
+                                  uint64_t bytes) const {
+  if (micro_batch >= arrays.size() ||
+      size_t(input) >= arrays[micro_batch].size() ||
+      arrays[micro_batch][size_t(input)].size() != bytes) {
+    return nullptr; // `read` says what is wrong
+  }
+  return arrays[micro_batch][size_t(input)].data();
+}
+
 absl::Status ArrayBatch::read(uint64_t micro_batch, int input, void *to,
                               uint64_t bytes) const {
   if (micro_batch >= arrays.size() ||

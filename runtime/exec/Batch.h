@@ -22,6 +22,11 @@ public:
   /// of its elements, dense and row-major, as `bytes` bytes.
   virtual absl::Status read(uint64_t micro_batch, int input, void *to,
                             uint64_t bytes) const = 0;
+  /// Returns where these bytes lie already; null where they are to be read.
+  virtual const std::byte *find(uint64_t micro_batch, int input,
+                                uint64_t bytes) const {
+    return nullptr;
+  }
 };
 
 /// A batch in memory that outlives it: micro-batch -> input -> its bytes.
@@ -32,6 +37,8 @@ public:
 
   absl::Status read(uint64_t micro_batch, int input, void *to,
                     uint64_t bytes) const override;
+  const std::byte *find(uint64_t micro_batch, int input,
+                        uint64_t bytes) const override;
 
 private:
   Arrays arrays;

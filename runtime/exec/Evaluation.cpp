@@ -94,7 +94,8 @@ absl::Status Evaluation::check(unsigned process, unsigned processes) const {
                        [](uint64_t place) { return place; });
 }
 
-absl::StatusOr<double> Evaluation::run(Trainer &trainer, unsigned rank) const {
+absl::StatusOr<EvaluatedSum> Evaluation::run(Trainer &trainer,
+                                             unsigned rank) const {
   Blocks batch(plan, *source, blocks, rank);
   std::vector<double> weights;
   for (uint64_t k = 0; k < rounds(); ++k) {
@@ -103,6 +104,8 @@ absl::StatusOr<double> Evaluation::run(Trainer &trainer, unsigned rank) const {
   ZG_ASSIGN_OR_RETURN(EvaluatedSum sum, trainer.evaluate(batch, weights));
   // Without a count the divisor is all weights together, those of the other
   // ranks too.
-  return sum.loss / sum.count.value_or(double(source->samples()) /
-                                       double(plan.micro_batch()));
+  if (!sum.count) {
+    sum.count = double(source->samples()) / double(plan.micro_batch());
+  }
+  return sum;
 }

@@ -46,19 +46,20 @@ public:
   static absl::StatusOr<std::unique_ptr<Evaluation>>
   open(const std::vector<std::string> &paths, const plan::Plan &plan);
 
+  /// Takes data that is open, for evaluation. Both outlive the evaluation.
+  Evaluation(const plan::Plan &plan, std::unique_ptr<DataSource> source);
+
   const DataSource &data() const { return *source; }
   /// Returns the micro-batches of each rank.
   uint64_t rounds() const;
   /// Checks the labels of one process's part of the samples.
   absl::Status check(unsigned process, unsigned processes) const;
-  /// Returns the mean of the micro-batches' losses, each by its samples; or,
-  /// where the plan has a count of losses, the mean of all that is counted.
-  /// Every rank calls this, between steps.
-  absl::StatusOr<double> run(Trainer &trainer, unsigned rank) const;
+  /// Returns the sum of the losses and, always, what it is to be divided by:
+  /// micro-batches, each by its samples; or, where the plan has a count of
+  /// losses, all that is counted. Every rank calls this, between steps.
+  absl::StatusOr<EvaluatedSum> run(Trainer &trainer, unsigned rank) const;
 
 private:
-  Evaluation(const plan::Plan &plan, std::unique_ptr<DataSource> source);
-
   const plan::Plan &plan;
   std::unique_ptr<DataSource> source;
   EvaluatedBlocks blocks;

@@ -18,6 +18,7 @@ absl::Status RankCheckpoints::open(const RankMemory &memory) {
   ZG_ASSIGN_OR_RETURN(writer, CheckpointWriter::create(session.plan(), memory,
                                                        *session.checkpoints,
                                                        session.options.keep));
+  newest.reset();
   return absl::OkStatus();
 }
 
@@ -51,7 +52,7 @@ absl::Status RankCheckpoints::afterStep(const Trainer &trainer, bool last) {
   }
   ZG_RETURN_IF_ERROR(writer->failure());
   TrainerPosition position = trainer.position();
-  if (!isDue(position.steps, last)) {
+  if (!isDue(position.steps, last) || newest == position.steps) {
     return absl::OkStatus();
   }
   Clock::time_point begin = Clock::now();
@@ -73,7 +74,7 @@ absl::Status RankCheckpoints::afterStep(const Trainer &trainer, bool last) {
   run.updates = position.updates;
   run.loss_scale = position.loss_scale;
   ZG_RETURN_IF_ERROR(whileBusy([&] { return writer->save(run, given_up); }));
-  saved = position.steps;
+  saved = newest = position.steps;
   if (first) {
     checkpoint_times.stood_ms.push_back(
         std::chrono::duration<double, std::milli>(Clock::now() - begin)
@@ -86,9 +87,15 @@ absl::Status RankCheckpoints::finish(exec::RankReport &report) {
   if (!writer) {
     return absl::OkStatus();
   }
-  ZG_RETURN_IF_ERROR(wait());
+  ZG_RETURN_IF_ERROR(publish());
   report.set_checkpoint_bytes(ownedBytes(session.plan(), control.rank()));
   report.set_checkpoint_copied(writer->copied());
-  // No rank ends while others may still need it to.
+  writer.reset();
+  return absl::OkStatus();
+}
+
+absl::Status RankCheckpoints::publish() {
+  ZG_RETURN_IF_ERROR(wait());
+  // No rank goes on while others may still need it to.
   return control.barrier("writing the last checkpoint");
 }

@@ -20,7 +20,8 @@ public:
   RankCheckpoints(Session &session, ControlPlane &control)
       : session(session), control(control) {}
 
-  /// Allocates what copies need; called before the first step.
+  /// Allocates what copies need; called before the first step, or after
+  /// `finish` for another folder.
   absl::Status open(const RankMemory &memory);
 
   /// Copies what a checkpoint needs, where one is due; called after each step.
@@ -29,7 +30,10 @@ public:
   /// the run.
   absl::Status afterStep(const Trainer &trainer, bool last);
 
-  /// Waits, at the end of the run, until the last one is published.
+  /// Waits until the last one is published.
+  absl::Status publish();
+  /// Does the same at the end of the run, or before the folder becomes another
+  /// one, and writes no more.
   absl::Status finish(exec::RankReport &report);
 
   /// Returns rank 0's times.
@@ -43,7 +47,8 @@ private:
   Session &session;
   ControlPlane &control;
   std::unique_ptr<CheckpointWriter> writer; // or null
-  std::optional<uint64_t> saved;            // steps of the last one
+  std::optional<uint64_t> saved;  // steps of the one that is being written
+  std::optional<uint64_t> newest; // steps of the last one
   CheckpointTimes checkpoint_times;
   bool said_waiting = false;
   /// Returns whether another rank has failed.

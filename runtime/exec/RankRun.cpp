@@ -26,6 +26,16 @@ double millisecondsSince(Clock::time_point begin) {
 } // namespace
 
 absl::StatusOr<TrainResult> RankRun::run() {
+  ZG_RETURN_IF_ERROR(open());
+  absl::Status trained = trainAndSave();
+  absl::StatusOr<TrainResult> all = trained.ok() ? collectResults() : trained;
+  if (!all.ok()) {
+    abort(all.status());
+  }
+  return all;
+}
+
+absl::Status RankRun::open() {
   // The data may be another file of the same name on another host.
   ZG_RETURN_IF_ERROR(compareSettings(control, session.found()));
   ZG_RETURN_IF_ERROR(joinCheckpoints(session, control));
@@ -39,12 +49,15 @@ absl::StatusOr<TrainResult> RankRun::run() {
       neighbours.first_here ? machine.checkRoom(session.plan(), neighbours,
                                                 checkpointCopy(session, rank()))
                             : absl::OkStatus()));
-  absl::Status trained = trainAndSave();
-  absl::StatusOr<TrainResult> all = trained.ok() ? collectResults() : trained;
-  if (!all.ok()) {
-    abort(all.status());
+  auto prepareAll = [&] {
+    ZG_RETURN_IF_ERROR(logPlacement(session, machine, neighbours));
+    return prepare();
+  };
+  absl::Status prepared = prepareAll();
+  if (!prepared.ok()) {
+    abort(prepared);
   }
-  return all;
+  return prepared;
 }
 
 absl::Status RankRun::meet() {
@@ -55,8 +68,6 @@ absl::Status RankRun::meet() {
 }
 
 absl::Status RankRun::trainAndSave() {
-  ZG_RETURN_IF_ERROR(logPlacement(session, machine, neighbours));
-  ZG_RETURN_IF_ERROR(prepare());
   ZG_RETURN_IF_ERROR(trainSteps());
   ZG_RETURN_IF_ERROR(lookAtWeights());
   if (session.merged) {
@@ -159,27 +170,71 @@ absl::Status RankRun::prepare() {
   ZG_ASSIGN_OR_RETURN(trainer, Trainer::create(*session.loaded, options));
   report.set_ready(Clock::now().time_since_epoch() /
                    std::chrono::nanoseconds(1));
+  checkpoints_at_end = session.options.live && session.checkpoints != nullptr;
   return checkpoints.open(trainer->memory());
 }
 
-absl::StatusOr<StepResult> RankRun::trainStep(uint64_t step) {
-  auto batchOf = [&](uint64_t number) {
-    return FileBatch(session.plan(), *session.data, *session.order, rank(),
-                     number);
+absl::Status RankRun::accumulate(const Batch &batch, const Batch *next) {
+  received_before = collectives.traffic();
+  step_begin = Clock::now();
+  absl::Status made = trainer->accumulate(batch, session.wantsToStop(), next);
+  return made.ok()
+             ? made
+             : annotate(made, absl::StrCat("step ", trainer->position().steps));
+}
+
+/// Makes the update of a step, after the gradients are written where they are
+/// wanted: it zeroes what micro-batches have accumulated.
+absl::StatusOr<StepResult> RankRun::updateAndDump(uint64_t step) {
+  auto make = [&]() -> absl::StatusOr<StepResult> {
+    if (step == session.firstStep()) {
+      ZG_ASSIGN_OR_RETURN(double scale, trainer->meanScale());
+      SaveRequest request = session.gradients.request;
+      request.options.scale = scale / trainer->lossScale();
+      ZG_RETURN_IF_ERROR(writeFile(request, session.gradients.writer));
+    }
+    return trainer->update();
   };
-  FileBatch batch = batchOf(step), next = batchOf(step + 1);
-  bool last = step + 1 == session.steps;
-  ZG_RETURN_IF_ERROR(trainer->accumulate(batch, session.wantsToStop(),
-                                         last ? nullptr : &next));
-  // Gradients are written before the update, which zeroes what micro-batches
-  // have accumulated.
+  absl::StatusOr<StepResult> made = make();
+  return made.ok() ? made
+                   : annotate(made.status(), absl::StrCat("step ", step));
+}
+
+absl::StatusOr<StepResult> RankRun::update() {
+  uint64_t step = trainer->position().steps;
+  ZG_ASSIGN_OR_RETURN(StepResult made, updateAndDump(step));
+  double ms = millisecondsSince(step_begin);
+  TrafficCount received = receivedSince(received_before);
+  add(received, *report.mutable_total());
   if (step == session.firstStep()) {
-    ZG_ASSIGN_OR_RETURN(double scale, trainer->meanScale());
-    SaveRequest request = session.gradients.request;
-    request.options.scale = scale / trainer->lossScale();
-    ZG_RETURN_IF_ERROR(writeFile(request, session.gradients.writer));
+    add(received, *report.mutable_first_step());
+    add(trainer->crossed(), *report.mutable_first_crossing());
   }
-  return trainer->update();
+  if (session.options.trace_step == step) {
+    add(trainer->times(), report);
+  }
+  StepRecord record;
+  record.step = step;
+  record.loss = made.loss;
+  record.gradient_norm = made.gradient_norm;
+  record.learning_rate = made.learning_rate;
+  record.step_ms = ms;
+  record.samples_per_s = double(samplesOfStep(session.plan())) / ms * 1e3;
+  record.skipped = made.skipped;
+  if (session.plan().has_loss_scale()) {
+    record.loss_scale = made.loss_scale;
+  }
+  if (session.evaluatesAfter(step) && !made.stop) {
+    ZG_ASSIGN_OR_RETURN(record.eval, evaluateAfter(step));
+  }
+  if (rank() == 0) {
+    skipped += made.skipped;
+    recordStep(record);
+  }
+  ZG_RETURN_IF_ERROR(checkpoints.afterStep(
+      *trainer,
+      !session.options.live && (made.stop || step + 1 == session.steps)));
+  return made;
 }
 
 TrafficCount RankRun::receivedSince(const TrafficCount &before) const {
@@ -188,17 +243,17 @@ TrafficCount RankRun::receivedSince(const TrafficCount &before) const {
           now.scalar - before.scalar};
 }
 
-absl::StatusOr<EvalRecord> RankRun::evaluate(uint64_t step) {
+absl::StatusOr<EvalRecord> RankRun::evaluateAfter(uint64_t step) {
   TrafficCount before = collectives.traffic();
   Clock::time_point begin = Clock::now();
-  absl::StatusOr<double> loss = session.evaluation->run(*trainer, rank());
-  if (!loss.ok()) {
-    return annotate(loss.status(),
-                    absl::StrCat("evaluation after step ", step));
+  absl::StatusOr<EvaluatedSum> sum = evaluate(*session.evaluation);
+  if (!sum.ok()) {
+    return annotate(sum.status(), absl::StrCat("evaluation after step ", step));
   }
   report.clear_evaluation();
   add(receivedSince(before), *report.mutable_evaluation());
-  return EvalRecord{*loss, session.evaluation->data().samples(),
+  return EvalRecord{sum->loss / *sum->count,
+                    session.evaluation->data().samples(),
                     millisecondsSince(begin)};
 }
 
@@ -237,10 +292,12 @@ absl::Status RankRun::lookAtWeights() {
   return absl::OkStatus();
 }
 
-/// Records a step; rank 0 calls it.
+/// Records a step; rank 0 calls it. The caller of a live run has its losses.
 void RankRun::recordStep(const StepRecord &record) {
-  result.losses.push_back(record.loss);
-  result.step_ms.push_back(record.step_ms);
+  if (!session.options.live) {
+    result.losses.push_back(record.loss);
+    result.step_ms.push_back(record.step_ms);
+  }
   if (record.eval) {
     result.eval_losses[record.step] = record.eval->loss;
   }
@@ -259,47 +316,18 @@ void RankRun::recordStep(const StepRecord &record) {
 
 absl::Status RankRun::trainSteps() {
   uint64_t first = session.firstStep(), steps = session.steps;
+  auto batchOf = [&](uint64_t number) {
+    return FileBatch(session.plan(), *session.data, *session.order, rank(),
+                     number);
+  };
   if (rank() == 0) {
     session.begin();
   }
   for (uint64_t step = first; step < steps; ++step) {
-    TrafficCount before = collectives.traffic();
-    Clock::time_point begin = Clock::now();
-    absl::StatusOr<StepResult> made = trainStep(step);
-    if (!made.ok()) {
-      return annotate(made.status(), absl::StrCat("step ", step));
-    }
-    double ms = millisecondsSince(begin);
-    TrafficCount received = receivedSince(before);
-    add(received, *report.mutable_total());
-    if (step == first) {
-      add(received, *report.mutable_first_step());
-      add(trainer->crossed(), *report.mutable_first_crossing());
-    }
-    if (session.options.trace_step == step) {
-      add(trainer->times(), report);
-    }
-    StepRecord record;
-    record.step = step;
-    record.loss = made->loss;
-    record.gradient_norm = made->gradient_norm;
-    record.learning_rate = made->learning_rate;
-    record.step_ms = ms;
-    record.samples_per_s = double(session.data->samplesOfStep()) / ms * 1e3;
-    record.skipped = made->skipped;
-    if (session.plan().has_loss_scale()) {
-      record.loss_scale = made->loss_scale;
-    }
-    if (session.evaluatesAfter(step) && !made->stop) {
-      ZG_ASSIGN_OR_RETURN(record.eval, evaluate(step));
-    }
-    if (rank() == 0) {
-      skipped += made->skipped;
-      recordStep(record);
-    }
-    ZG_RETURN_IF_ERROR(
-        checkpoints.afterStep(*trainer, made->stop || step + 1 == steps));
-    if (made->stop) {
+    FileBatch batch = batchOf(step), next = batchOf(step + 1);
+    ZG_RETURN_IF_ERROR(accumulate(batch, step + 1 == steps ? nullptr : &next));
+    ZG_ASSIGN_OR_RETURN(StepResult made, update());
+    if (made.stop) {
       noteStop(step);
       break;
     }
@@ -315,7 +343,7 @@ absl::Status RankRun::trainSteps() {
 
 void RankRun::saySkipped() const {
   if (skipped > 0) {
-    size_t steps = result.losses.size();
+    uint64_t steps = trainer->position().steps - session.firstStep();
     std::string text = absl::StrCat(skipped, " of ", steps,
                                     " steps updated nothing, since their "
                                     "gradients were not all finite");
@@ -327,6 +355,37 @@ void RankRun::saySkipped() const {
   }
 }
 
+absl::Status RankRun::gather(const WeightFileOptions &options,
+                             const WeightSink &sink) {
+  return gatherWeights(control, "reading weights", Receivers::All, sink,
+                       session.plan(), options, trainer->memory());
+}
+
+absl::Status RankRun::saveCheckpoint() {
+  ZG_RETURN_IF_ERROR(joinCheckpoints(session, control));
+  ZG_RETURN_IF_ERROR(checkpoints.open(trainer->memory()));
+  ZG_RETURN_IF_ERROR(checkpoints.afterStep(*trainer, /*last=*/true));
+  return checkpoints.publish();
+}
+
+absl::Status RankRun::save(SavedFile &file) {
+  if (session.merged) {
+    ZG_RETURN_IF_ERROR(collectAdapters());
+  }
+  return writeFile(file.request, file.writer);
+}
+
+absl::Status RankRun::end() {
+  if (rank() == 0) {
+    saySkipped();
+  }
+  if (checkpoints_at_end) {
+    ZG_RETURN_IF_ERROR(checkpoints.afterStep(*trainer, /*last=*/true));
+  }
+  ZG_RETURN_IF_ERROR(finishCheckpoints());
+  return trainer->close();
+}
+
 absl::Status RankRun::collectAdapters() {
   WeightSink sink = [&](const std::string &name, uint64_t offset,
                         uint64_t bytes, const void *data) {
@@ -334,8 +393,7 @@ absl::Status RankRun::collectAdapters() {
   };
   WeightFileOptions options;
   options.adapters_only = true;
-  return gatherWeights(control, "collecting adapters", Receivers::All, sink,
-                       session.plan(), options, trainer->memory());
+  return gather(options, sink);
 }
 
 /// Notes that the run ends with this step because it was asked to.

@@ -8,11 +8,13 @@
 #include "runtime/exec/Session.h"
 #include "runtime/exec/Trainer.h"
 
+#include <chrono>
+
 namespace zerograph {
 
 /// One rank, a thread or a process, from meeting the others to its saved
-/// weights. The caller keeps it until all ranks have returned from `run`: they
-/// read each other's memory.
+/// weights. The caller keeps it until all ranks have returned from `run` or
+/// `end`: they read each other's memory. Every rank makes the same calls.
 class RankRun {
 public:
   /// All arguments outlive it. `session` is that of the rank's process.
@@ -26,7 +28,33 @@ public:
   /// error, as `agree` gives it; any other error ends the other ranks too.
   absl::StatusOr<TrainResult> run();
 
-  /// Ends all ranks, this one having no thread to run on.
+  /// Does what comes before the first step.
+  absl::Status open();
+  /// Do the two parts of the next step, as those of Trainer, with the log, the
+  /// evaluation and the checkpoint that belong to it.
+  absl::Status accumulate(const Batch &batch, const Batch *next = nullptr);
+  absl::StatusOr<StepResult> update();
+  /// Do what a live run may do between steps: an evaluation; a checkpoint in
+  /// the session's folder, whose writer this opens, until it is there; a file
+  /// of what all ranks hold.
+  absl::StatusOr<EvaluatedSum> evaluate(const Evaluation &evaluation) {
+    return evaluation.run(*trainer, rank());
+  }
+  /// Gives what all ranks hold to `sink`, in every process.
+  absl::Status gather(const WeightFileOptions &options, const WeightSink &sink);
+  absl::Status saveCheckpoint();
+  absl::Status save(SavedFile &file);
+  /// Waits until the last checkpoint is there. After it the session's folder
+  /// may be another one.
+  absl::Status finishCheckpoints() { return checkpoints.finish(report); }
+  /// Returns rank 0's checkpoints.
+  const CheckpointTimes &checkpointTimes() const { return checkpoints.times(); }
+  /// Ends a live run after its last step.
+  absl::Status end();
+
+  /// Returns what trains; null before `open`.
+  Trainer *training() { return trainer.get(); }
+  /// Ends all ranks: this one failed, or has no thread to run on.
   void abort(const absl::Status &status);
 
 private:
@@ -35,14 +63,14 @@ private:
   absl::Status trainAndSave();
   absl::Status prepare();
   absl::Status trainSteps();
-  absl::StatusOr<StepResult> trainStep(uint64_t step);
+  absl::StatusOr<StepResult> updateAndDump(uint64_t step);
   /// Collects adapters into `session.merged`, on every rank.
   absl::Status collectAdapters();
   absl::Status writeFile(const SaveRequest &request,
                          std::unique_ptr<SafetensorsWriter> &writer);
   absl::Status lookAtArenas();
   absl::StatusOr<TrainResult> collectResults();
-  absl::StatusOr<EvalRecord> evaluate(uint64_t step);
+  absl::StatusOr<EvalRecord> evaluateAfter(uint64_t step);
   void recordStep(const StepRecord &record);
   /// Warns of what went wrong with a file beside the run, which goes on without
   /// it.
@@ -73,9 +101,15 @@ private:
   LocalTopology neighbours;
   /// The bytes of a GPU in use when what ranks exchange by was open.
   std::optional<uint64_t> in_use_open;
+  /// The beginning of the step that runs, and what was received before it.
+  std::chrono::steady_clock::time_point step_begin;
+  TrafficCount received_before;
   exec::RankReport report; ///< of this rank
   TrainResult result;      ///< rank 0's
   bool warned_of_loss = false;
+  /// Tells whether a live run ends with a checkpoint, as one that was given a
+  /// folder for them does.
+  bool checkpoints_at_end = false;
   uint64_t skipped = 0; ///< updates
 };
 

@@ -128,7 +128,7 @@ absl::Status zerograph::checkResumedData(const Session &session) {
   }
   const CheckpointRun &run = session.resumed->index().run;
   const std::string &path = session.resumed->path();
-  uint64_t samples_per_step = session.data->samplesOfStep();
+  uint64_t samples_per_step = samplesOfStep(session.plan());
   if (run.samples_per_step != samples_per_step) {
     return absl::FailedPreconditionError(absl::StrCat(
         "a step takes ", samples_per_step, " samples, and took ",
@@ -158,10 +158,10 @@ absl::Status zerograph::checkResumedData(const Session &session) {
     session.say(absl::StrCat("all ", run.steps,
                              " steps have been made already: none is left"));
   }
-  if (run.samples != 0 && run.samples != session.data->samples()) {
+  if (session.data && run.samples != 0 && run.samples != session.samples()) {
     session.say(absl::StrCat(
-        session.data->name(), " has ", session.data->samples(),
-        " samples, and had ", run.samples, " when ", path,
+        session.data->name(), " has ", session.samples(), " samples, and had ",
+        run.samples, " when ", path,
         " was made: from here on samples are taken as if it had always had "
         "these"));
   }
@@ -227,8 +227,8 @@ CheckpointRun zerograph::describeRun(const Session &session) {
   CheckpointRun run;
   run.seed = session.options.seed;
   run.shuffle = session.options.shuffle;
-  run.samples = session.data->samples();
-  run.samples_per_step = session.data->samplesOfStep();
+  run.samples = session.samples();
+  run.samples_per_step = samplesOfStep(plan);
   run.micro_batch = plan.micro_batch();
   run.optimizer = optimizerOf(plan);
   run.settings = settingsOf(plan);

@@ -153,8 +153,10 @@ zerograph::runForward(const LoadedPlan &loaded, const ForwardOptions &options) {
   ZG_ASSIGN_OR_RETURN(Staging staging,
                       Staging::create(plan, 0, executor->memory()));
   auto read = [&](uint64_t run) {
-    return staging.read([&](int input, std::byte *to, uint64_t) {
-      return data->read(input, runs.first(run), to);
+    return staging.read([&](int input, std::byte *room,
+                            uint64_t) -> absl::StatusOr<const std::byte *> {
+      ZG_RETURN_IF_ERROR(data->read(input, runs.first(run), room));
+      return room;
     });
   };
   ZG_RETURN_IF_ERROR(read(0));

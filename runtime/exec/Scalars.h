@@ -35,6 +35,8 @@ struct ScalarInputs {
   /// The factor of the step's losses before backward.
   double loss_scale = 1;
   uint64_t rank = 0;
+  /// Replaces the learning rates of all groups, and the schedule.
+  std::optional<double> fixed_rate = std::nullopt;
 };
 
 /// Returns the learning rate of the update that the step makes, for a group of

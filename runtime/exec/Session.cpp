@@ -9,6 +9,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <limits>
 
 using namespace zerograph;
 
@@ -101,6 +102,10 @@ void saySuperfluous(const Session &session, const DataSource &data) {
 /// Opens the data, and counts the steps of the run.
 absl::Status openData(Session &session) {
   const TrainOptions &options = session.options;
+  if (options.live) {
+    session.steps = std::numeric_limits<uint64_t>::max();
+    return absl::OkStatus();
+  }
   ZG_ASSIGN_OR_RETURN(session.data,
                       DataSource::open(options.data, session.plan()));
   const DataSource &data = *session.data;
@@ -160,6 +165,21 @@ absl::Status openEvaluation(Session &session) {
   return session.evaluation->check(session.process, session.processes);
 }
 
+/// Checks the labels that the run will read, this process's part of them.
+absl::Status checkLabels(const Session &session) {
+  if (!session.data) {
+    return absl::OkStatus();
+  }
+  ZG_RETURN_IF_ERROR(session.order->check(*session.data, session.steps,
+                                          session.process, session.processes));
+  if (std::string where = session.data->countedFromEnd(); !where.empty()) {
+    session.warn(absl::StrCat(
+        where, "; as in ONNX, an index below 0 counts from the end. Where it "
+               "marks padding, give an id that the model knows"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status openFiles(Session &session) {
   const plan::Plan &plan = session.plan();
   const TrainOptions &options = session.options;
@@ -193,13 +213,7 @@ absl::Status openFiles(Session &session) {
     session.merged.emplace(plan);
   }
   listSaved(session);
-  ZG_RETURN_IF_ERROR(session.order->check(*session.data, session.steps,
-                                          session.process, session.processes));
-  if (std::string where = session.data->countedFromEnd(); !where.empty()) {
-    session.warn(absl::StrCat(
-        where, "; as in ONNX, an index below 0 counts from the end. Where it "
-               "marks padding, give an id that the model knows"));
-  }
+  ZG_RETURN_IF_ERROR(checkLabels(session));
   return session.first() ? createOutputs(session) : absl::OkStatus();
 }
 
@@ -251,7 +265,7 @@ absl::Status checkFolder(const Session &session) {
 } // namespace
 
 std::map<std::string, std::string> Session::found() const {
-  return {{"number of samples in --data", absl::StrCat(data->samples())},
+  return {{"number of samples in --data", absl::StrCat(samples())},
           {"number of samples in --eval-data",
            absl::StrCat(evaluation ? evaluation->data().samples() : 0)},
           {"--resume (the checkpoint that it found)",
@@ -292,7 +306,7 @@ void Session::begin() {
   if (!first()) {
     return;
   }
-  RunBegin run{steps, firstStep(), data->samplesOfStep()};
+  RunBegin run{steps, firstStep(), samplesOfStep(plan())};
   if (options.on_begin) {
     options.on_begin(run);
   }

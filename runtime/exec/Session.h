@@ -43,8 +43,9 @@ struct Session {
   unsigned ranksHere() const { return worldOf(plan()) / processes; }
   /// The options; `eval_every` is set also where epochs decide it.
   TrainOptions options;
-  uint64_t steps = 0; ///< in all
-  std::unique_ptr<DataSource> data;
+  /// The steps in all; of a live run, more than anyone makes.
+  uint64_t steps = 0;
+  std::unique_ptr<DataSource> data; // null in a live run
   std::optional<SampleOrder> order;
   std::unique_ptr<Evaluation> evaluation;
   /// The checkpoint that the run goes on from.
@@ -67,6 +68,8 @@ struct Session {
   std::optional<StopSignal> signal;
 
   const plan::Plan &plan() const { return loaded->plan; }
+  /// Returns the samples of the data; 0 where they are not known.
+  uint64_t samples() const { return data ? data->samples() : 0; }
   /// Returns how many steps runs before this one made.
   uint64_t firstStep() const {
     return resumed ? resumed->index().run.steps : 0;

@@ -4,6 +4,8 @@
 
 #include "runtime/plan/StagedInputs.h"
 
+#include <algorithm>
+
 using namespace zerograph;
 
 absl::StatusOr<Staging> Staging::create(const plan::Plan &plan,
@@ -16,40 +18,41 @@ absl::StatusOr<Staging> Staging::create(const plan::Plan &plan,
     for (int i = 0; i < offsets.size(); ++i) {
       uint32_t slice = step.accesses(i + 2).slice();
       const StagedInput &arrival = arrivals[slice];
+      uint64_t bytes = plan.slices(int(slice)).bytes();
       if (arrival.input) {
-        staging.inputs.push_back(
-            {arrival.number, offsets[i], plan.slices(int(slice)).bytes()});
+        staging.inputs.push_back({arrival.number, offsets[i], bytes});
       } else {
-        staging.scalars.push_back({arrival.scalar, offsets[i]});
+        staging.scalars.push_back({arrival.scalar, offsets[i], bytes});
       }
+      staging.room.resize(std::max<size_t>(staging.room.size(), bytes));
     }
   }
   for (uint32_t slot : plan.programs(int(program)).slots()) {
     staging.slots.push_back(memory.slice(plan, slot));
-    staging.image.resize(staging.slots.back().bytes);
     ZG_RETURN_IF_ERROR(staging.slots.back().fill());
   }
   return staging;
 }
 
-absl::Status Staging::read(ReadInput read) {
+absl::Status Staging::read(FindInput find) {
   for (const InputPart &part : inputs) {
-    ZG_RETURN_IF_ERROR(
-        read(part.input, image.data() + part.offset, part.bytes));
+    ZG_ASSIGN_OR_RETURN(const std::byte *from,
+                        find(part.input, room.data(), part.bytes));
+    ZG_RETURN_IF_ERROR(slots[turn].part(part.offset, part.bytes).write(from));
   }
   return absl::OkStatus();
 }
 
 absl::StatusOr<unsigned> Staging::write(const ScalarInputs &values) {
   for (const ScalarPart &part : scalars) {
+    ZG_RETURN_IF_ERROR(writeScalar(*plan, *part.scalar, values, room.data()));
     ZG_RETURN_IF_ERROR(
-        writeScalar(*plan, *part.scalar, values, image.data() + part.offset));
+        slots[turn].part(part.offset, part.bytes).write(room.data()));
   }
   if (slots.empty()) {
     return 0;
   }
   unsigned slot = turn;
   turn = 1 - turn;
-  ZG_RETURN_IF_ERROR(slots[slot].write(image.data()));
   return slot;
 }

@@ -10,25 +10,26 @@
 
 namespace zerograph {
 
-/// The slots of one program: what it copies in is put together in memory of the
-/// process, and written into one of them, in turn.
+/// The slots of one program: what it copies in is written into one of them, in
+/// turn.
 class Staging {
 public:
-  /// Reads number `input` of the plan's inputs, all of it, as `bytes` bytes.
-  using ReadInput =
-      absl::FunctionRef<absl::Status(int input, std::byte *to, uint64_t bytes)>;
+  /// Returns where all of number `input` of the plan's inputs lies, as `bytes`
+  /// bytes: where the caller has it, or `room`, once it is read there.
+  using FindInput = absl::FunctionRef<absl::StatusOr<const std::byte *>(
+      int input, std::byte *room, uint64_t bytes)>;
 
   /// Fills the slots with zero bytes. The plan is verified, and outlives the
   /// staging.
   static absl::StatusOr<Staging>
   create(const plan::Plan &plan, unsigned program, const RankMemory &memory);
 
-  /// Reads the inputs of the program's next run; it may be running meanwhile.
-  /// Nothing is read where it copies none in.
-  absl::Status read(ReadInput read);
-  /// Writes the inputs that were read last, and scalars, into a slot, which the
-  /// program's next run is to be given. Nothing is written where the program
-  /// copies nothing in.
+  /// Writes the inputs of the program's next run into the slot that is free; it
+  /// may be running meanwhile. Nothing is read where it copies none in.
+  absl::Status read(FindInput find);
+  /// Writes scalars beside the inputs that were read last, and returns the
+  /// slot, which the program's next run is to be given. Nothing is written
+  /// where the program copies nothing in.
   absl::StatusOr<unsigned> write(const ScalarInputs &scalars);
 
 private:
@@ -40,14 +41,14 @@ private:
   };
   struct ScalarPart {
     const plan::Scalar *scalar;
-    uint64_t offset;
+    uint64_t offset, bytes;
   };
 
   const plan::Plan *plan;
   std::vector<InputPart> inputs;
   std::vector<ScalarPart> scalars;
   std::vector<DeviceRange> slots; // two, or none
-  std::vector<std::byte> image;   // of a slot
+  std::vector<std::byte> room;    // for the largest part
   unsigned turn = 0;
 };
 

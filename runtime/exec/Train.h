@@ -28,6 +28,10 @@ struct RunBegin {
 };
 
 struct TrainOptions {
+  /// Tells whether the caller makes the steps, from batches in memory, as many
+  /// as it likes (LiveRun.h): then there are no data, steps, epochs or files to
+  /// save at the end.
+  bool live = false;
   /// How long the run is: steps, or as many as whole passes over the data take;
   /// at most one is given, and neither is one pass.
   std::optional<uint64_t> steps, epochs;

@@ -104,9 +104,15 @@ absl::Status Trainer::fail(const absl::Status &status) {
 
 absl::Status Trainer::readMicroBatch(unsigned program, const Batch &batch,
                                      uint64_t micro_batch) {
-  return staging[program].read([&](int input, std::byte *to, uint64_t bytes) {
-    return batch.read(micro_batch, input, to, bytes);
-  });
+  return staging[program].read(
+      [&](int input, std::byte *room,
+          uint64_t bytes) -> absl::StatusOr<const std::byte *> {
+        if (auto *found = batch.find(micro_batch, input, bytes)) {
+          return found;
+        }
+        ZG_RETURN_IF_ERROR(batch.read(micro_batch, input, room, bytes));
+        return room;
+      });
 }
 
 uint64_t Trainer::sampleBase(uint64_t micro_batch) const {

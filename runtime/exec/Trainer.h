@@ -105,6 +105,12 @@ public:
                           const Batch *next = nullptr);
   absl::StatusOr<StepResult> update();
 
+  /// Replaces the learning rates of the plan's groups, and the schedule, from
+  /// the next update on; nothing: they apply again.
+  void setLearningRate(std::optional<double> rate) {
+    scalars.fixed_rate = rate;
+  }
+
   /// Returns, between steps and for a plan that evaluates, what micro-batches
   /// that are not trained on add up to, each times its weight, over all ranks.
   /// `weights` are those of this rank's micro-batches, as many on every rank.

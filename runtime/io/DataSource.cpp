@@ -105,36 +105,66 @@ DataSource::open(const std::vector<std::string> &paths, const plan::Plan &plan,
   if (files.empty()) {
     return absl::InvalidArgumentError("no data is given");
   }
-  std::unique_ptr<DataSource> source(new DataSource);
-  source->name_ = paths.size() == 1 ? paths.front()
-                                    : absl::StrCat(paths.front(), " and ",
-                                                   paths.size() - 1, " more");
-  source->inputs.assign(plan.inputs().begin(), plan.inputs().end());
-  source->micro_batch = plan.micro_batch();
-  uint64_t blocks = worldOf(plan) * std::max<uint64_t>(1, plan.accumulate());
-  source->step =
-      plan.micro_batch() * (purpose == Purpose::Training ? blocks : 1);
+  std::string name =
+      paths.size() == 1
+          ? paths.front()
+          : absl::StrCat(paths.front(), " and ", paths.size() - 1, " more");
+  std::unique_ptr<DataSource> source(new DataSource(name, plan, purpose));
   for (const std::string &file : files) {
     ZG_ASSIGN_OR_RETURN(Shard shard, Shard::open(file, plan));
     ZG_RETURN_IF_ERROR(source->add(std::move(shard)));
   }
-  const Shard &first = source->shards.front();
-  for (size_t i = 0; i < source->inputs.size(); ++i) {
-    uint64_t parts = source->inputs[i].per_sample() ? first.samples : 1;
-    source->bytes.push_back(first.arrays[i].bytes / parts);
+  ZG_RETURN_IF_ERROR(source->finish(plan, purpose));
+  return source;
+}
+
+absl::StatusOr<std::unique_ptr<DataSource>>
+DataSource::of(const std::string &name, const TensorFile &arrays,
+               const plan::Plan &plan, Purpose purpose) {
+  std::unique_ptr<DataSource> source(new DataSource(name, plan, purpose));
+  ZG_ASSIGN_OR_RETURN(Shard shard, Shard::of(name, arrays, plan));
+  ZG_RETURN_IF_ERROR(source->add(std::move(shard)));
+  ZG_RETURN_IF_ERROR(source->finish(plan, purpose));
+  return source;
+}
+
+DataSource::DataSource(std::string name, const plan::Plan &plan,
+                       Purpose purpose)
+    : name_(std::move(name)),
+      inputs(plan.inputs().begin(), plan.inputs().end()),
+      micro_batch(plan.micro_batch()),
+      step(purpose == Purpose::Training ? zerograph::samplesOfStep(plan)
+                                        : plan.micro_batch()) {}
+
+absl::Status DataSource::finish(const plan::Plan &plan, Purpose purpose) {
+  const Shard &first = shards.front();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    uint64_t parts = inputs[i].per_sample() ? first.samples : 1;
+    bytes.push_back(first.arrays[i].bytes / parts);
   }
   // Without inputs that have samples, any sample is as good as another.
   if (first.samples == 0) {
-    source->total = source->step;
+    total = step;
   }
-  if (source->steps() == 0 && purpose == Purpose::Training) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        source->name_, ": holds ", source->total, " samples; a step takes ",
-        source->step, " (", worldOf(plan), " ranks x ",
-        std::max<uint64_t>(1, plan.accumulate()), " micro-batches x ",
-        plan.micro_batch(), " samples)"));
+  if (steps() > 0 || purpose != Purpose::Training) {
+    return absl::OkStatus();
   }
-  return source;
+  return absl::InvalidArgumentError(absl::StrCat(
+      name_, ": holds ", total, " samples; a step takes ", step, " (",
+      worldOf(plan), " ranks x ", std::max<uint64_t>(1, plan.accumulate()),
+      " micro-batches x ", plan.micro_batch(), " samples)"));
+}
+
+const std::byte *DataSource::find(int input, uint64_t first) const {
+  const Shard &shard = shards.front();
+  const TensorExtent &array = shard.arrays[size_t(input)];
+  bool per_sample = inputs[size_t(input)].per_sample();
+  if (array.file->memory() == nullptr ||
+      (per_sample && first + micro_batch > shard.samples)) {
+    return nullptr;
+  }
+  return array.file->memory() + array.offset +
+         (per_sample ? first * bytesOf(input) : 0);
 }
 
 std::string DataSource::countedFromEnd() const {

@@ -31,8 +31,15 @@ public:
   open(const std::vector<std::string> &paths, const plan::Plan &plan,
        Purpose purpose = Purpose::Training);
 
+  /// Does the same with arrays that are open, which errors call `name`.
+  static absl::StatusOr<std::unique_ptr<DataSource>>
+  of(const std::string &name, const TensorFile &arrays, const plan::Plan &plan,
+     Purpose purpose = Purpose::Training);
+
   /// Returns what to call the data in a message.
   const std::string &name() const { return name_; }
+  /// Returns whether an input has samples; without, one is as good as another.
+  bool perSample() const { return shards.front().samples > 0; }
   /// Samples of all files.
   uint64_t samples() const { return total; }
   /// ranks * accumulation * micro-batch, and how many such steps there are. Of
@@ -51,6 +58,10 @@ public:
   /// The same of the micro-batch that begins at sample `first`.
   absl::Status read(int input, uint64_t first, void *data) const;
 
+  /// Returns where a micro-batch of an input lies, all of it in one piece, from
+  /// sample `first` on; null where that is not in memory. Nothing is checked.
+  const std::byte *find(int input, uint64_t first) const;
+
   /// Checks the integers of the samples at the places [begin, end) against the
   /// inputs' limits.
   absl::Status check(uint64_t begin, uint64_t end, Order order) const;
@@ -60,8 +71,10 @@ public:
   std::string countedFromEnd() const;
 
 private:
-  DataSource() = default;
+  DataSource(std::string name, const plan::Plan &plan, Purpose purpose);
   absl::Status add(Shard shard);
+  /// Counts what was added, and checks that it is enough.
+  absl::Status finish(const plan::Plan &plan, Purpose purpose);
   /// The samples at the places [begin, end).
   absl::Status readPlaces(int input, uint64_t begin, uint64_t end, Order order,
                           std::byte *data) const;

@@ -103,10 +103,25 @@ absl::StatusOr<std::shared_ptr<File>> File::temporary(const std::string &path,
   return std::shared_ptr<File>(new File(path, descriptor, bytes));
 }
 
-File::~File() { close(descriptor); }
+std::shared_ptr<File> File::ofMemory(std::string name, const void *data,
+                                     uint64_t bytes) {
+  std::shared_ptr<File> file(new File(std::move(name), -1, bytes));
+  file->in_memory = static_cast<const std::byte *>(data);
+  return file;
+}
+
+File::~File() {
+  if (descriptor >= 0) {
+    close(descriptor);
+  }
+}
 
 absl::Status File::read(uint64_t offset, uint64_t bytes, void *data) const {
   auto *to = static_cast<char *>(data);
+  if (in_memory && offset <= size && bytes <= size - offset) {
+    std::memcpy(to, in_memory + offset, bytes);
+    return absl::OkStatus();
+  }
   while (bytes > 0) {
     ssize_t count = pread(descriptor, to, bytes, off_t(offset));
     if (count < 0 && errno == EINTR) {

@@ -5,13 +5,15 @@
 
 #include "runtime/base/Status.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 
 namespace zerograph {
 
-/// An open file. Several threads may read and write at once; errors name it.
+/// An open file, or bytes in memory that are read as one. Several threads may
+/// read and write at once; errors name it.
 class File {
 public:
   static absl::StatusOr<std::shared_ptr<File>>
@@ -28,12 +30,18 @@ public:
   /// it is closed. `path`: of what it holds, for errors.
   static absl::StatusOr<std::shared_ptr<File>>
   temporary(const std::string &path, uint64_t bytes);
+  /// Gives the caller's bytes this name, to be read only; they outlive it.
+  static std::shared_ptr<File> ofMemory(std::string name, const void *data,
+                                        uint64_t bytes);
   ~File();
   File(const File &) = delete;
   File &operator=(const File &) = delete;
 
   const std::string &path() const { return name; }
   uint64_t bytes() const { return size; }
+
+  /// Returns where the bytes lie, if that is memory; else null.
+  const std::byte *memory() const { return in_memory; }
 
   /// Exactly `bytes` bytes at `offset`.
   absl::Status read(uint64_t offset, uint64_t bytes, void *data) const;
@@ -46,8 +54,9 @@ private:
       : name(std::move(path)), descriptor(descriptor), size(bytes) {}
 
   std::string name;
-  int descriptor;
+  int descriptor; // -1: none
   uint64_t size;
+  const std::byte *in_memory = nullptr;
 };
 
 } // namespace zerograph

@@ -193,6 +193,12 @@ zerograph::firstArrays(const std::vector<std::string> &paths) {
 absl::StatusOr<Shard> Shard::open(const std::string &path,
                                   const plan::Plan &plan) {
   ZG_ASSIGN_OR_RETURN(TensorFile tensors, readTensors(path));
+  return of(path, tensors, plan);
+}
+
+absl::StatusOr<Shard> Shard::of(const std::string &path,
+                                const TensorFile &tensors,
+                                const plan::Plan &plan) {
   Shard shard;
   shard.path = path;
   std::vector<std::string> problems;

@@ -28,6 +28,10 @@ struct Shard {
   /// error lists all problems.
   static absl::StatusOr<Shard> open(const std::string &path,
                                     const plan::Plan &plan);
+  /// Does the same with arrays that are open; `path` is what errors call them.
+  static absl::StatusOr<Shard> of(const std::string &path,
+                                  const TensorFile &tensors,
+                                  const plan::Plan &plan);
 };
 
 } // namespace zerograph

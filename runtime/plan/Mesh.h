@@ -10,6 +10,7 @@
 
 #include "runtime/plan/plan.pb.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -85,6 +86,12 @@ private:
 
 /// The number of ranks.
 inline uint32_t worldOf(const plan::Plan &plan) { return Mesh(plan).world(); }
+
+/// The samples of a step: ranks * accumulation * micro-batch.
+inline uint64_t samplesOfStep(const plan::Plan &plan) {
+  return worldOf(plan) * std::max<uint64_t>(1, plan.accumulate()) *
+         plan.micro_batch();
+}
 
 } // namespace zerograph
 

@@ -4,6 +4,8 @@
 
 #include "runtime/state/Convert.h"
 
+#include "absl/functional/function_ref.h"
+
 #include <algorithm>
 #include <set>
 #include <tuple>
@@ -115,11 +117,39 @@ absl::Status writePart(const WeightSink &sink, const ParameterPart &part,
       });
 }
 
+/// Calls `visit` with each part that this rank writes.
+absl::Status
+forOwned(const plan::Plan &plan, const WeightFileOptions &options,
+         const RankMemory &memory,
+         absl::FunctionRef<absl::Status(const ParameterPart &)> visit) {
+  for (const plan::Unit &unit : plan.units()) {
+    std::set<std::tuple<std::string, uint64_t, uint64_t>> written;
+    for (const plan::State &state : unit.states()) {
+      if (!isWanted(unit, state, options)) {
+        continue;
+      }
+      for (const HeldRange &range : ownedRanges(plan, unit, state, memory)) {
+        for (const ParameterPart &part : partsOf(unit, state, range)) {
+          // One role may have several views of the same elements.
+          if (isWanted(*part.parameter, options) &&
+              written
+                  .insert(
+                      {keyOf(*part.parameter, state), part.first, part.count})
+                  .second) {
+            ZG_RETURN_IF_ERROR(visit(part));
+          }
+        }
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
 } // namespace
 
-absl::StatusOr<std::unique_ptr<SafetensorsWriter>>
-zerograph::createWeightFile(const std::string &path, const plan::Plan &plan,
-                            const WeightFileOptions &options) {
+std::vector<SafetensorsWriter::Entry>
+zerograph::weightEntries(const plan::Plan &plan,
+                         const WeightFileOptions &options) {
   std::vector<SafetensorsWriter::Entry> entries;
   for (const plan::Unit &unit : plan.units()) {
     // One a segment, of which the first says as much as all.
@@ -140,8 +170,14 @@ zerograph::createWeightFile(const std::string &path, const plan::Plan &plan,
       }
     }
   }
+  return entries;
+}
+
+absl::StatusOr<std::unique_ptr<SafetensorsWriter>>
+zerograph::createWeightFile(const std::string &path, const plan::Plan &plan,
+                            const WeightFileOptions &options) {
   bool adapters = options.role == Role::Param && options.merged == nullptr;
-  return SafetensorsWriter::create(path, std::move(entries),
+  return SafetensorsWriter::create(path, weightEntries(plan, options),
                                    adapters ? metadataOfAdapters(plan)
                                             : Metadata());
 }
@@ -150,31 +186,30 @@ absl::Status zerograph::writeWeights(const WeightSink &sink,
                                      const plan::Plan &plan,
                                      const WeightFileOptions &options,
                                      const RankMemory &memory) {
-  for (const plan::Unit &unit : plan.units()) {
-    std::set<std::tuple<std::string, uint64_t, uint64_t>> written;
-    for (const plan::State &state : unit.states()) {
-      if (!isWanted(unit, state, options)) {
-        continue;
-      }
-      for (const HeldRange &range : ownedRanges(plan, unit, state, memory)) {
-        for (const ParameterPart &part : partsOf(unit, state, range)) {
-          // One role may have several views of the same elements.
-          if (!isWanted(*part.parameter, options) ||
-              !written
-                   .insert(
-                       {keyOf(*part.parameter, state), part.first, part.count})
-                   .second) {
-            continue;
-          }
-          ZG_RETURN_IF_ERROR(isMerged(*part.parameter, options)
-                                 ? writeMerged(sink, part, *options.merged)
-                                 : writePart(sink, part, options.scale,
-                                             typeIn(unit, part, options)));
+  return forOwned(plan, options, memory, [&](const ParameterPart &part) {
+    return isMerged(*part.parameter, options)
+               ? writeMerged(sink, part, *options.merged)
+               : writePart(sink, part, options.scale,
+                           typeIn(*part.unit, part, options));
+  });
+}
+
+std::map<std::string, DeviceRange>
+zerograph::wholeWeights(const plan::Plan &plan,
+                        const WeightFileOptions &options,
+                        const RankMemory &memory) {
+  std::map<std::string, DeviceRange> whole;
+  absl::Status found =
+      forOwned(plan, options, memory, [&](const ParameterPart &part) {
+        if (part.first == 0 && part.count == part.parameter->elements() &&
+            options.scale == 1 && !isMerged(*part.parameter, options) &&
+            typeIn(*part.unit, part, options) == part.state->type()) {
+          whole[keyOf(*part.parameter, *part.state)] = part.bytes;
         }
-      }
-    }
-  }
-  return absl::OkStatus();
+        return absl::OkStatus();
+      });
+  (void)found; // nothing there can fail
+  return whole;
 }
 
 absl::Status zerograph::writeWeights(SafetensorsWriter &writer,

@@ -9,6 +9,9 @@
 #include "runtime/state/Layout.h"
 
 #include <functional>
+#include <map>
+#include <string>
+#include <vector>
 
 namespace zerograph {
 
@@ -27,9 +30,13 @@ struct WeightFileOptions {
   const AdapterValues *merged = nullptr;
 };
 
-/// Reserves a file for every parameter, keyed by its initializer's name; what
-/// an optimizer keeps of it by that name, a point and the state's, as
-/// "fc1.weight.exp_avg".
+/// Returns the arrays of such a file: every parameter by its initializer's
+/// name; what an optimizer keeps of it by that name, a point and the state's,
+/// as "fc1.weight.exp_avg".
+std::vector<SafetensorsWriter::Entry>
+weightEntries(const plan::Plan &plan, const WeightFileOptions &options);
+
+/// Reserves a file for them.
 absl::StatusOr<std::unique_ptr<SafetensorsWriter>>
 createWeightFile(const std::string &path, const plan::Plan &plan,
                  const WeightFileOptions &options);
@@ -43,6 +50,11 @@ using WeightSink =
 absl::Status writeWeights(const WeightSink &sink, const plan::Plan &plan,
                           const WeightFileOptions &options,
                           const RankMemory &memory);
+/// Returns the memory of those arrays that this rank has whole, as they would
+/// be written: name -> bytes.
+std::map<std::string, DeviceRange>
+wholeWeights(const plan::Plan &plan, const WeightFileOptions &options,
+             const RankMemory &memory);
 /// Writes what this rank owns. After all ranks did, one commits.
 absl::Status writeWeights(SafetensorsWriter &writer, const plan::Plan &plan,
                           const WeightFileOptions &options,

@@ -26,13 +26,15 @@
 
 namespace zerograph {
 
-/// Commands that take an option; `train` of a plan takes none of compile's.
+/// What takes an option; `train` of a plan takes none of compile's.
 enum OptionCommands : unsigned {
   kCompiles = 1,
   kTrains = 2,
   kRuns = 4,
   kExports = 8,
+  kTrainer = 16, ///< that of the library, whose caller makes the steps
   kPlans = kCompiles | kTrains,
+  kTraining = kTrains | kTrainer,
 };
 
 /// The texts that can be an option's value.

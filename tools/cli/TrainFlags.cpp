@@ -195,9 +195,9 @@ void sayStopped(const TrainResult &result, const TrainOptions &options) {
 
 } // namespace
 
-TrainFlags::TrainFlags(CLI::App &command) : command(command) {
-  addOptions(*command.add_option_group("train", "Training options"), kTrains,
-             given);
+TrainFlags::TrainFlags(CLI::App &command, OptionCommands as)
+    : command(command) {
+  addOptions(*command.add_option_group("train", "Training options"), as, given);
 }
 
 absl::Status TrainFlags::parse() {
@@ -239,6 +239,9 @@ absl::Status TrainFlags::parse() {
 absl::Status TrainFlags::prepare(const CompiledPlan &made) {
   // Settings are given as rank 0's command gave them, and every rank's must.
   for (const auto &[option, value] : made.settings) {
+    if (options.live && optionNamed(command, option) == nullptr) {
+      continue; // its caller decides it
+    }
     std::string refused = giveOption(command, option, value);
     if (!refused.empty()) {
       return absl::InvalidArgumentError(
@@ -313,6 +316,13 @@ absl::StatusOr<int> TrainFlags::tell(const plan::Plan &plan,
         }));
   }
   return result.stopped ? 128 + result.stop_signal : 0;
+}
+
+absl::StatusOr<TrainOptions> TrainFlags::ofLiveRun(const CompiledPlan &made) {
+  options.live = true;
+  ZG_RETURN_IF_ERROR(parse());
+  ZG_RETURN_IF_ERROR(prepare(made));
+  return options;
 }
 
 absl::StatusOr<int> TrainFlags::runHere(const CompiledPlan &made) {

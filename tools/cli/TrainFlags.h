@@ -13,10 +13,11 @@
 
 namespace zerograph {
 
-/// Declares train's options on a command and runs a plan with them.
+/// Declares train's options on a command, or those of the library's trainer,
+/// and runs a plan with them.
 class TrainFlags {
 public:
-  explicit TrainFlags(CLI::App &command);
+  explicit TrainFlags(CLI::App &command, OptionCommands as = kTrains);
 
   bool dumpsGradients() const { return !given.dump_gradients.empty(); }
   bool evaluates() const { return !given.eval_data.empty(); }
@@ -35,6 +36,9 @@ public:
   /// plan, and speaks. Returns the exit status: 0, or 128 and the number of the
   /// signal that ended the run early, as shells count.
   absl::StatusOr<int> run(CommandLine &line, const PlanSource &source);
+
+  /// Returns the options of a run with a plan whose steps the caller makes.
+  absl::StatusOr<TrainOptions> ofLiveRun(const CompiledPlan &made);
 
 private:
   absl::Status parse();

@@ -203,13 +203,14 @@ TEST(StagingTest, SlotsAreWrittenInTurn) {
   };
   int reads = 0;
   for (unsigned run = 0; run < 4; ++run) {
-    auto fill = [&](int input, std::byte *to, uint64_t bytes) {
+    auto fill = [&](int input, std::byte *to,
+                    uint64_t bytes) -> absl::StatusOr<const std::byte *> {
       EXPECT_EQ(input, 0);
       EXPECT_EQ(bytes, 64u);
       std::fill_n(reinterpret_cast<float *>(to), bytes / sizeof(float),
                   float(run));
       ++reads;
-      return absl::OkStatus();
+      return to;
     };
     ASSERT_TRUE(staging->read(fill).ok());
     auto slot = staging->write({0.5, 1, 1, /*stop=*/run == 3}).value();
@@ -223,7 +224,8 @@ TEST(StagingTest, SlotsAreWrittenInTurn) {
     EXPECT_EQ(valueOf(loaded.plan.inputs(0).slice(), 0), float(run));
   }
   EXPECT_EQ(reads, 4);
-  auto none = [](int, std::byte *, uint64_t) {
+  auto none = [](int, std::byte *,
+                 uint64_t) -> absl::StatusOr<const std::byte *> {
     return absl::InternalError("no input was asked for");
   };
   EXPECT_TRUE(update->read(none).ok());
@@ -231,7 +233,9 @@ TEST(StagingTest, SlotsAreWrittenInTurn) {
   ASSERT_TRUE(slot.ok()) << slot.status();
   EXPECT_EQ(valueOf(loaded.plan.programs(1).slots(0), 0), 0.5f);
   absl::Status failed = staging->read(
-      [](int, std::byte *, uint64_t) { return absl::DataLossError("lost"); });
+      [](int, std::byte *, uint64_t) -> absl::StatusOr<const std::byte *> {
+        return absl::DataLossError("lost");
+      });
   EXPECT_EQ(failed.message(), "lost");
 }
 

@@ -103,11 +103,11 @@ absl::Status trainRank(const plan::Plan &plan, HostCommunicator &comm,
       x[i] = float((step * 31 + comm.rank() * 7 + i) % 13) - 6;
     }
     for (unsigned program = 0; program < staging.size(); ++program) {
-      auto copy = [&](int, std::byte *to, uint64_t bytes) {
-        std::memcpy(to, x.data(), bytes);
-        return absl::OkStatus();
+      auto find = [&](int, std::byte *, uint64_t) {
+        return absl::StatusOr<const std::byte *>(
+            reinterpret_cast<const std::byte *>(x.data()));
       };
-      ZG_RETURN_IF_ERROR(staging[program].read(copy));
+      ZG_RETURN_IF_ERROR(staging[program].read(find));
       ZG_ASSIGN_OR_RETURN(unsigned slot,
                           staging[program].write({0.125, step, step}));
       ZG_RETURN_IF_ERROR(rank.executor->run(program, slot));

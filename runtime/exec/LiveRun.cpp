@@ -1,0 +1,282 @@
+//===- LiveRun.cpp - a run whose steps its caller makes -------------------===//
+
+#include "runtime/exec/LiveRun.h"
+
+#include "runtime/exec/ResumeRun.h"
+
+using namespace zerograph;
+
+namespace {
+
+constexpr char kBatch[] = "the batch";
+
+/// A rank's part of samples in memory, which are those of `of` ranks.
+class LiveBatch final : public Batch {
+public:
+  LiveBatch(const DataSource &data, uint64_t micro_batch, uint64_t of,
+            uint64_t number)
+      : data(data), samples(micro_batch), of(of), number(number) {}
+
+  absl::Status read(uint64_t micro_batch, int input, void *to,
+                    uint64_t) const override {
+    return data.read(input, first(micro_batch), to);
+  }
+  const std::byte *find(uint64_t micro_batch, int input,
+                        uint64_t) const override {
+    return data.find(input, first(micro_batch));
+  }
+
+private:
+  uint64_t first(uint64_t micro_batch) const {
+    return (micro_batch * of + number) * samples;
+  }
+
+  const DataSource &data;
+  uint64_t samples, of, number;
+};
+
+} // namespace
+
+absl::StatusOr<std::unique_ptr<LiveRun>> LiveRun::open(const LoadedPlan &plan,
+                                                       TrainOptions options,
+                                                       Collectives *collectives,
+                                                       ControlPlane *control) {
+  options.live = options.quiet = true;
+  options.handle_interrupt = false; // signals are the caller's
+  ZG_ASSIGN_OR_RETURN(
+      std::unique_ptr<RanksHere> ranks,
+      control ? RanksHere::openAsRank(plan, options, *collectives, *control)
+              : RanksHere::open(plan, options));
+  std::unique_ptr<LiveRun> run(new LiveRun(std::move(ranks)));
+  ZG_RETURN_IF_ERROR(
+      run->forEach([&](size_t i) { return (*run->ranks)[i].open(); }));
+  return run;
+}
+
+LiveRun::~LiveRun() {
+  if (ended.ok()) {
+    abort("its run was given up");
+  }
+}
+
+absl::Status LiveRun::forEach(Work work) {
+  if (!ended.ok()) {
+    return ended;
+  }
+  absl::Status status = ranks->forEach([&](size_t i) {
+    absl::Status own = work(i);
+    if (!own.ok()) {
+      (*ranks)[i].abort(own);
+    }
+    return own;
+  });
+  if (!status.ok()) {
+    ended = annotate(status, "the run has ended");
+  }
+  return status;
+}
+
+/// Does that, and returns what the first rank here does.
+template <typename Function>
+std::invoke_result_t<Function, size_t> LiveRun::firstOf(const Function &work) {
+  std::invoke_result_t<Function, size_t> first;
+  ZG_RETURN_IF_ERROR(forEach([&](size_t i) {
+    auto own = work(i);
+    absl::Status status = own.status();
+    if (i == 0) {
+      first = std::move(own);
+    }
+    return status;
+  }));
+  return first;
+}
+
+absl::StatusOr<std::unique_ptr<DataSource>>
+LiveRun::check(const TensorFile &arrays) {
+  if (!ended.ok()) {
+    return ended;
+  }
+  // As an evaluation's, any number of samples is taken, and then looked at.
+  ZG_ASSIGN_OR_RETURN(
+      std::unique_ptr<DataSource> batch,
+      DataSource::of(kBatch, arrays, plan(), Purpose::Evaluation));
+  uint64_t samples = batch->samples(), step = samplesOfStep(plan());
+  uint64_t own = step / ranks->session().processes;
+  if (batch->perSample() && samples != step && samples != own) {
+    uint64_t accumulate = std::max<uint64_t>(1, plan().accumulate());
+    return absl::InvalidArgumentError(absl::StrCat(
+        kBatch, ": has ", samples, " samples; a step takes ", step, " (",
+        worldOf(plan()), " ranks x ", accumulate, " micro-batches x ",
+        plan().micro_batch(), " samples)",
+        own == step ? ""
+                    : absl::StrCat(", of which ", own, " are this process's")));
+  }
+  ZG_RETURN_IF_ERROR(
+      batch->check(0, samples, [](uint64_t place) { return place; }));
+  warnOfIndices(*batch);
+  return batch;
+}
+
+void LiveRun::warnOfIndices(const DataSource &batch) {
+  std::string where = batch.countedFromEnd();
+  if (!where.empty() && !warned_of_indices) {
+    warned_of_indices = true;
+    ranks->session().warn(absl::StrCat(
+        where, "; as in ONNX, an index below 0 counts from the end"));
+  }
+}
+
+LiveRun::Parts LiveRun::partsOf(const DataSource &batch) const {
+  const Session &session = ranks->session();
+  bool whole = !batch.perSample() || batch.samples() == samplesOfStep(plan());
+  return whole ? Parts{worldOf(plan()), session.process * session.ranksHere()}
+               : Parts{session.ranksHere(), 0};
+}
+
+absl::Status LiveRun::accumulateOn(size_t i, const DataSource &batch) {
+  Parts parts = partsOf(batch);
+  return (*ranks)[i].accumulate(
+      LiveBatch(batch, plan().micro_batch(), parts.count, parts.first + i));
+}
+
+absl::Status LiveRun::accumulate(const TensorFile &arrays) {
+  if (accumulated) {
+    return absl::FailedPreconditionError(
+        "the micro-batches of this step are there already: update comes next");
+  }
+  ZG_ASSIGN_OR_RETURN(std::unique_ptr<DataSource> batch, check(arrays));
+  ZG_RETURN_IF_ERROR(
+      forEach([&](size_t i) { return accumulateOn(i, *batch); }));
+  accumulated = true;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<StepResult> LiveRun::update() {
+  if (!accumulated) {
+    return absl::FailedPreconditionError(
+        "there is no gradient to update with: accumulate comes first");
+  }
+  accumulated = false;
+  return firstOf([&](size_t i) { return (*ranks)[i].update(); });
+}
+
+absl::StatusOr<StepResult> LiveRun::step(const TensorFile &arrays) {
+  if (accumulated) {
+    return absl::FailedPreconditionError(
+        "the micro-batches of this step are there already: update comes next");
+  }
+  ZG_ASSIGN_OR_RETURN(std::unique_ptr<DataSource> batch, check(arrays));
+  return firstOf([&](size_t i) -> absl::StatusOr<StepResult> {
+    ZG_RETURN_IF_ERROR(accumulateOn(i, *batch));
+    return (*ranks)[i].update();
+  });
+}
+
+absl::StatusOr<EvaluatedSum> LiveRun::evaluate(const TensorFile &arrays) {
+  if (!ended.ok()) {
+    return ended;
+  }
+  if (!plan().has_evaluation()) {
+    return absl::FailedPreconditionError(
+        "the plan was compiled without an evaluation: give --evaluate when "
+        "compiling");
+  }
+  if (accumulated) {
+    return absl::FailedPreconditionError(
+        "an evaluation is made between steps: update comes first");
+  }
+  ZG_ASSIGN_OR_RETURN(
+      std::unique_ptr<DataSource> data,
+      DataSource::of(kBatch, arrays, plan(), Purpose::Evaluation));
+  Evaluation evaluation(plan(), std::move(data));
+  ZG_RETURN_IF_ERROR(evaluation.check(0, 1));
+  warnOfIndices(evaluation.data());
+  return firstOf([&](size_t i) { return (*ranks)[i].evaluate(evaluation); });
+}
+
+void LiveRun::setLearningRate(std::optional<double> rate) {
+  for (size_t i = 0; i < ranks->size(); ++i) {
+    (*ranks)[i].training()->setLearningRate(rate);
+  }
+}
+
+absl::StatusOr<std::string> LiveRun::saveCheckpoint(const std::string &folder) {
+  Session &session = ranks->session();
+  if (session.options.checkpoint != folder) {
+    // The old folder goes when nobody writes to it any more.
+    ZG_RETURN_IF_ERROR(
+        forEach([&](size_t i) { return (*ranks)[i].finishCheckpoints(); }));
+    session.checkpoints.reset();
+    session.options.checkpoint = folder;
+    if (session.first()) {
+      // A folder that cannot be used ends nothing where ranks are threads.
+      absl::Status opened = openCheckpoints(session);
+      if (!opened.ok() && session.processes == 1) {
+        session.options.checkpoint.clear();
+        return opened;
+      }
+      ZG_RETURN_IF_ERROR(forEach([&](size_t) { return opened; }));
+    }
+  }
+  ZG_RETURN_IF_ERROR(
+      forEach([&](size_t i) { return (*ranks)[i].saveCheckpoint(); }));
+  return (*ranks)[0].checkpointTimes().last;
+}
+
+absl::Status LiveRun::saveWeights(const std::string &path,
+                                  bool adapters_alone) {
+  Session &session = ranks->session();
+  if (adapters_alone && !hasAdapters(plan())) {
+    return absl::FailedPreconditionError(
+        "the plan has no adapters to save: compile with --lora");
+  }
+  SavedFile file;
+  file.request = {"saving weights", path, {}};
+  file.request.options.trainable_only = adapters_alone;
+  if (!adapters_alone && hasAdapters(plan())) {
+    session.merged.emplace(plan());
+    file.request.options.merged = &*session.merged;
+  }
+  if (session.first()) {
+    ZG_ASSIGN_OR_RETURN(file.writer,
+                        createWeightFile(path, plan(), file.request.options));
+  }
+  absl::Status saved =
+      forEach([&](size_t i) { return (*ranks)[i].save(file); });
+  session.merged.reset();
+  return saved;
+}
+
+absl::Status LiveRun::read(WeightFileOptions options, const WeightSink &sink) {
+  if (options.role == Role::Gradient) {
+    if (!plan().dump_gradients() || !accumulated) {
+      return absl::FailedPreconditionError(
+          plan().dump_gradients()
+              ? "gradients are there between accumulate and update"
+              : "the plan was compiled without gradients to look at: give "
+                "--dump-gradients when compiling");
+    }
+    ZG_ASSIGN_OR_RETURN(double scale, training().meanScale());
+    options.scale = scale / training().lossScale();
+  }
+  return forEach([&](size_t i) { return (*ranks)[i].gather(options, sink); });
+}
+
+std::map<std::string, DeviceRange>
+LiveRun::whole(const WeightFileOptions &options) {
+  return ended.ok() ? wholeWeights(plan(), options, training().memory())
+                    : std::map<std::string, DeviceRange>();
+}
+
+absl::Status LiveRun::end() {
+  ZG_RETURN_IF_ERROR(forEach([&](size_t i) { return (*ranks)[i].end(); }));
+  ended = absl::FailedPreconditionError("the run has ended: it was closed");
+  return absl::OkStatus();
+}
+
+void LiveRun::abort(const std::string &reason) {
+  ended = absl::CancelledError(absl::StrCat("the run has ended: ", reason));
+  for (size_t i = 0; i < ranks->size(); ++i) {
+    (*ranks)[i].abort(absl::CancelledError(reason));
+  }
+}
