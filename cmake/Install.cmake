@@ -3,6 +3,13 @@
 
 install(TARGETS zerograph zerograph-run zg_mpi_module
         RUNTIME DESTINATION bin LIBRARY DESTINATION lib)
+# For programs in C: find_package(zerograph) has zerograph::zerograph.
+set_target_properties(libzerograph PROPERTIES EXPORT_NAME zerograph)
+install(TARGETS libzerograph EXPORT zerograph LIBRARY DESTINATION lib
+        INCLUDES DESTINATION include)
+install(FILES api/zerograph.h DESTINATION include)
+install(EXPORT zerograph NAMESPACE zerograph:: FILE zerographConfig.cmake
+        DESTINATION lib/cmake/zerograph)
 # For who works on the compiler.
 install(TARGETS zerograph-opt RUNTIME DESTINATION bin COMPONENT opt)
 # Compiled again for another MPI: docs/install.md.

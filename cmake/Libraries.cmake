@@ -1,10 +1,10 @@
 # The libraries that the programs are made of.
 
 # In a build folder of its own: tools/package.sh. What is left to load then are
-# the C and C++ libraries, oneDNN and OpenMP: oneDNN has no archive, and all C++
-# code must share one C++ library.
+# the C and C++ libraries, oneDNN and OpenMP, protobuf, Abseil and yaml-cpp:
+# Debian's archives of these cannot become a part of libzerograph.so.
 option(ZEROGRAPH_STATIC
-       "Link archives instead of shared libraries, where there are any" OFF)
+       "Link MLIR, LLVM and what they need as archives" OFF)
 
 # Found by hand: Debian's CMake file for oneDNN asks for OpenCL's headers, which
 # only a recommended package brings and nothing here includes.
@@ -19,20 +19,13 @@ find_package(Threads REQUIRED)
 find_package(MPI REQUIRED COMPONENTS C)
 find_package(GTest REQUIRED)
 
+set(suffixes ${CMAKE_FIND_LIBRARY_SUFFIXES})
 if(ZEROGRAPH_STATIC)
   set(CMAKE_FIND_LIBRARY_SUFFIXES .a .so)
 endif()
 # HINTS: one MLIR can be installed beside others. 19.1 because its config file
 # accepts nothing shorter.
 find_package(MLIR 19.1 REQUIRED CONFIG HINTS /usr/lib/llvm-19/lib/cmake/mlir)
-set(ZEROGRAPH_DEPS ${PROJECT_SOURCE_DIR}/build/deps CACHE PATH
-    "Where tools/setup.sh put the ONNX C++ library")
-find_package(ONNX REQUIRED CONFIG HINTS ${ZEROGRAPH_DEPS}/onnx)
-find_package(Protobuf REQUIRED)
-find_package(absl REQUIRED)
-find_package(nlohmann_json REQUIRED)
-find_package(CLI11 REQUIRED)
-find_package(yaml-cpp REQUIRED)
 find_package(ZLIB REQUIRED)
 find_library(XXHASH_LIBRARY xxhash REQUIRED)
 find_library(ZSTD_LIBRARY zstd REQUIRED)
@@ -44,6 +37,16 @@ find_path(ZEROGRAPH_LIBURING_HEADER liburing.h)
 mark_as_advanced(ZEROGRAPH_LIBURING ZEROGRAPH_LIBURING_HEADER DNNL_LIBRARY
                  DNNL_INCLUDE_DIR XXHASH_LIBRARY ZSTD_LIBRARY LLD_ELF_LIBRARY
                  LLD_COMMON_LIBRARY)
+
+set(CMAKE_FIND_LIBRARY_SUFFIXES ${suffixes})
+set(ZEROGRAPH_DEPS ${PROJECT_SOURCE_DIR}/build/deps CACHE PATH
+    "Where tools/setup.sh put the ONNX C++ library")
+find_package(ONNX REQUIRED CONFIG HINTS ${ZEROGRAPH_DEPS}/onnx)
+find_package(Protobuf REQUIRED)
+find_package(absl REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(yaml-cpp REQUIRED)
 
 # Code over MLIR links the shared library alone, or the archives alone: with
 # both, every dialect would be registered twice.
@@ -60,16 +63,6 @@ endif()
 # lld takes archives in any order, and of each what is needed.
 file(GLOB archives ${LLVM_LIBRARY_DIR}/libMLIR*.a ${LLVM_LIBRARY_DIR}/libLLVM*.a)
 target_link_libraries(zg_mlir INTERFACE ${archives} ZLIB::ZLIB ${ZSTD_LIBRARY})
-
-# These have a CMake file that names the shared library; the archive lies beside.
-get_property(targets DIRECTORY PROPERTY IMPORTED_TARGETS)
-foreach(target ${targets})
-  get_target_property(shared ${target} IMPORTED_LOCATION_NONE)
-  string(REGEX REPLACE "\\.so(\\.[0-9.]+)?$" ".a" archive "${shared}")
-  if(target MATCHES "^(absl::|yaml-cpp)" AND EXISTS "${archive}")
-    set_target_properties(${target} PROPERTIES IMPORTED_LOCATION_NONE ${archive})
-  endif()
-endforeach()
 
 add_link_options(-Wl,--gc-sections -Wl,--exclude-libs,ALL)
 # The older kind of path, for what the libraries beside the program load too.

@@ -9,7 +9,7 @@
                exporter <- export <- codegen/onnx
     options, runtime/base <- config <- tools
     options/Cards.h, runtime/plan, config/Value.h <- simulate <- report <- tools
-    tools and tests may use everything
+    tools, api, examples and tests may use everything
 """
 
 import pathlib

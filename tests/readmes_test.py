@@ -12,9 +12,10 @@ import pathlib
 import re
 import sys
 
-TREES = ["codegen", "config", "frontend", "models", "options", "passes", "report", "runtime", "simulate",
+TREES = ["api", "codegen", "config", "examples", "frontend", "models",
+         "options", "passes", "python", "report", "runtime", "simulate",
          "tests", "tools"]
-SOURCES = {".h", ".cpp", ".td", ".proto", ".py", ".sh", ".mlir", ".onnx"}
+SOURCES = {".h", ".c", ".cpp", ".td", ".proto", ".py", ".sh", ".mlir", ".onnx"}
 
 # Matches what looks like a file or a folder of this project, within `code`.
 CODE = re.compile(r"`([^`\n]+)`")

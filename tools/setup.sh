@@ -82,6 +82,11 @@ venv() { # PACKAGE...: in a Python of the build's own
   (($# == 0)) || "$DEPS/venv/bin/pip" -q install "$@"
 }
 
+# What tests of the Python package import.
+if [[ -n $tests ]]; then
+  "$DEPS/venv/bin/python" -c 'import numpy' 2>/dev/null || venv numpy
+fi
+
 # ONNX 1.22.0: the last release whose source distribution holds the node
 # test data. Its build asks for a newer CMake than Debian 12 has, so one from
 # PyPI is used for this build alone. What defines the operators runs once a

@@ -1,8 +1,9 @@
-"""Writes a wheel of a folder of programs, for tools/package.sh.
+"""Writes a wheel of the programs and the Python package, for tools/package.sh.
 
-    wheel.py FOLDER OUTPUT_FOLDER VERSION PLATFORM
+    wheel.py FOLDER PYTHON OUTPUT_FOLDER VERSION PLATFORM
 
-The wheel has the folder as zerograph/, and a command for each of its programs.
+The wheel has the package of the folder PYTHON, in it the programs and libraries
+of FOLDER, and a command for each program.
 """
 
 import base64
@@ -13,34 +14,17 @@ import sys
 import time
 import zipfile
 
-folder, output, version, platform = sys.argv[1:]
-folder = pathlib.Path(folder)
+folder, python, output, version, platform = sys.argv[1:]
+folder, python = pathlib.Path(folder), pathlib.Path(python)
 programs = sorted(path.name for path in (folder / "bin").iterdir())
 tag = f"py3-none-{platform}"
 info = f"zerograph-{version}.dist-info"
 date = time.gmtime(int(os.environ["SOURCE_DATE_EPOCH"]))[:6]
 
-INIT = '''"""Zerograph's programs: a command for each is on the PATH."""
-
-import os
-import sys
-
-
-def run(program):
-    """Becomes the program, with this process's arguments."""
-    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin",
-                        program)
-    os.execv(path, [path, *sys.argv[1:]])
-'''
-for name in programs:
-    INIT += f'''
-
-def {name.replace("-", "_")}():
-    run("{name}")
-'''
-
 # Path in the wheel -> bytes, whether it is a program.
-files = {"zerograph/__init__.py": (INIT.encode(), False)}
+files = {str(path.relative_to(python)): (path.read_bytes(), False)
+         for path in sorted(python.glob("zerograph/*"))
+         if path.suffix == ".py" or path.name == "py.typed"}
 for path in sorted(folder.rglob("*")):
     if path.is_file():
         inside = path.relative_to(folder)
@@ -52,7 +36,8 @@ Name: zerograph
 Version: {version}
 Summary: Compiles training graphs in ONNX for many ranks
 License: Apache-2.0
-Requires-Python: >=3.6
+Requires-Python: >=3.9
+Requires-Dist: numpy
 """.encode(), False)
 files[f"{info}/WHEEL"] = (f"""\
 Wheel-Version: 1.0
@@ -61,7 +46,7 @@ Root-Is-Purelib: false
 Tag: {tag}
 """.encode(), False)
 files[f"{info}/entry_points.txt"] = ("[console_scripts]\n" + "".join(
-    f"{name} = zerograph:{name.replace('-', '_')}\n"
+    f"{name} = zerograph._programs:{name.replace('-', '_')}\n"
     for name in programs)).encode(), False
 
 record = ""

@@ -1,23 +1,5 @@
-//===- zerograph.cpp - the command: its commands --------------------------===//
+//===- zerograph.cpp - the command ----------------------------------------===//
 
-#include "tools/cli/CommandLine.h"
+#include "api/zerograph.h"
 
-int main(int argc, char **argv) {
-  zerograph::CommandLine line(
-      "Zerograph: compiles training graphs exported to ONNX for many devices, "
-      "and trains them");
-  zerograph::addCompile(line);
-  zerograph::addTrainModel(line);
-  zerograph::addRunModel(line);
-  zerograph::addExport(line);
-  zerograph::addExplain(line);
-  zerograph::addCheckpoint(line);
-  zerograph::addInspect(line);
-  zerograph::addVerify(line);
-  zerograph::addSimulate(line);
-  zerograph::addReport(line);
-  zerograph::addAdvise(line);
-  zerograph::addCalibrate(line);
-  zerograph::addEnv(line);
-  return line.main(argc, argv);
-}
+int main(int argc, char **argv) { return zg_main(argc, argv); }

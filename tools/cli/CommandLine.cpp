@@ -231,21 +231,35 @@ CommandLine::findFile(const CLI::App &command) const {
   return std::nullopt;
 }
 
-int CommandLine::fail(const CLI::App *command, const std::string &message,
-                      int code) const {
+int CommandLine::fail(const CLI::App *command, const absl::Status &status,
+                      int code) {
+  errors.push_back({command, status});
+  return code;
+}
+
+int CommandLine::fail(const CLI::App *command, const std::string &message) {
+  return fail(command, absl::InvalidArgumentError(message), 2);
+}
+
+void CommandLine::printFailures() const {
+  if (errors.empty()) {
+    return;
+  }
   if (!last) {
     delayErrorOffRank0();
   }
   // Warnings are shown, since they may tell why; other notes would hide the
   // error.
   releaseNotes(SIZE_MAX, Matter::Warning);
-  std::string name;
-  for (; command && command != &app; command = command->get_parent()) {
-    name = absl::StrCat(" ", command->get_name(), name);
+  for (const Failure &failure : errors) {
+    std::string name;
+    for (const CLI::App *command = failure.command; command && command != &app;
+         command = command->get_parent()) {
+      name = absl::StrCat(" ", command->get_name(), name);
+    }
+    std::fprintf(stderr, "%s%s: %s\n", app.get_name().c_str(), name.c_str(),
+                 std::string(failure.status.message()).c_str());
   }
-  std::fprintf(stderr, "%s%s: %s\n", app.get_name().c_str(), name.c_str(),
-               message.c_str());
-  return code;
 }
 
 std::string CommandLine::takerOf(const std::string &option) const {
@@ -260,7 +274,7 @@ std::string CommandLine::takerOf(const std::string &option) const {
   return "";
 }
 
-bool CommandLine::reportExtras(const CLI::App &command) const {
+bool CommandLine::reportExtras(const CLI::App &command) {
   std::vector<std::string> names;
   collectOptions(command, names);
   auto hint = [&](const std::string &given) -> std::string {
@@ -298,7 +312,7 @@ bool CommandLine::reportExtras(const CLI::App &command) const {
   return any;
 }
 
-int CommandLine::reportNoCommand() const {
+int CommandLine::reportNoCommand() {
   std::vector<std::string> names, extras = app.remaining();
   for (const CLI::App *command :
        app.get_subcommands([](const CLI::App *) { return true; })) {
@@ -316,6 +330,7 @@ int CommandLine::reportNoCommand() const {
 
 int CommandLine::main(int argc, char **argv) {
   int code = run(argc, argv);
+  printFailures();
   for (auto &[command, undo] : failures) {
     if (code != 0 && command->parsed()) {
       undo();
@@ -331,6 +346,25 @@ int CommandLine::main(int argc, char **argv) {
     }
   }
   return code;
+}
+
+absl::Status CommandLine::call(const std::vector<std::string> &arguments) {
+  std::vector<std::string> all = {"zerograph"};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  std::vector<char *> pointers;
+  for (std::string &argument : all) {
+    pointers.push_back(argument.data());
+  }
+  run(int(pointers.size()), pointers.data());
+  releaseNotes(SIZE_MAX, errors.empty() ? Matter::Remark : Matter::Warning);
+  if (errors.empty()) {
+    return absl::OkStatus();
+  }
+  std::vector<absl::string_view> texts;
+  for (const Failure &failure : errors) {
+    texts.push_back(failure.status.message());
+  }
+  return absl::Status(errors.front().status.code(), absl::StrJoin(texts, "\n"));
 }
 
 int CommandLine::run(int argc, char **argv) {
@@ -368,12 +402,14 @@ int CommandLine::run(int argc, char **argv) {
     holdNotes();
     absl::StatusOr<int> code = run();
     if (!code.ok()) {
-      return fail(command, std::string(code.status().message()), 1);
+      return fail(command, code.status(), 1);
     }
     releaseNotes();
     // The output is the result: on a full disk there is none.
     if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
-      return fail(command, "standard output could not be written", 1);
+      return fail(
+          command,
+          absl::UnavailableError("standard output could not be written"), 1);
     }
     return *code;
   }

@@ -56,14 +56,27 @@ public:
   /// for a failed command.
   int main(int argc, char **argv);
 
+  /// Does what a program asks that has this one as a library: runs the command
+  /// with these arguments, its name first. What `main` would print is the
+  /// error; wrong arguments are InvalidArgument.
+  absl::Status call(const std::vector<std::string> &arguments);
+
 private:
+  /// An error, of a command or (null) of the program.
+  struct Failure {
+    const CLI::App *command;
+    absl::Status status;
+  };
+
   int run(int argc, char **argv);
-  int fail(const CLI::App *command, const std::string &message,
-           int code = 2) const;
+  /// Keeps an error, and returns the exit status.
+  int fail(const CLI::App *command, const absl::Status &status, int code);
+  int fail(const CLI::App *command, const std::string &message);
+  void printFailures() const;
   /// Returns the first command that has the option; "" where none has.
   std::string takerOf(const std::string &option) const;
-  bool reportExtras(const CLI::App &command) const;
-  int reportNoCommand() const;
+  bool reportExtras(const CLI::App &command);
+  int reportNoCommand();
 
   struct File {
     CLI::App *command;
@@ -79,6 +92,7 @@ private:
   std::vector<File> files;
   std::vector<std::pair<CLI::App *, std::function<absl::StatusOr<int>()>>> runs;
   std::vector<std::pair<CLI::App *, std::function<void()>>> failures;
+  std::vector<Failure> errors;
   std::function<void()> last;
 };
 

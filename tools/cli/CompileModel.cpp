@@ -66,9 +66,8 @@ private:
 };
 
 absl::Status bindFromData(const std::vector<frontend::InputSignature> &inputs,
-                          const std::string &batch,
-                          const std::vector<std::string> &data, Sizes &sizes) {
-  ZG_ASSIGN_OR_RETURN(TensorFile tensors, firstArrays(data));
+                          const std::string &batch, const TensorFile &tensors,
+                          Sizes &sizes) {
   for (const frontend::InputSignature &input : inputs) {
     auto it = tensors.find(input.name);
     if (it == tensors.end() || it->second.shape.size() != input.dims.size()) {
@@ -90,9 +89,9 @@ absl::Status bindFromData(const std::vector<frontend::InputSignature> &inputs,
 /// Returns an error where an input that has no array has a dim that only it
 /// could tell: its name in the data is another.
 absl::Status needArrays(const std::vector<frontend::InputSignature> &inputs,
-                        const std::vector<std::string> &data,
+                        const ExampleArrays &example,
                         const CompileOptions &options) {
-  ZG_ASSIGN_OR_RETURN(TensorFile tensors, firstArrays(data));
+  const TensorFile &tensors = example.arrays;
   std::vector<std::string> names;
   for (const auto &[name, array] : tensors) {
     names.push_back(name);
@@ -106,7 +105,7 @@ absl::Status needArrays(const std::vector<frontend::InputSignature> &inputs,
       }
       const std::string *near = nearest(input.name, names);
       return absl::InvalidArgumentError(
-          absl::StrCat(data.front(), ": input '", input.name,
+          absl::StrCat(example.name, ": input '", input.name,
                        "' is missing, and with it the size of dim ", dim.name,
                        "; it has ", listOf(names, 10),
                        near ? absl::StrCat("; call '", *near, "' '", input.name,
@@ -129,6 +128,28 @@ absl::Status checkOutputs(const std::string &model, const plan::Plan &plan,
   return checkOverwrites(
       inputs, {{"--output", plan_path},
                {"--output (its weights)", extraWeightsPath(plan_path)}});
+}
+
+/// Binds what the options and the example, of which there may be none, decide.
+absl::Status bindAll(CompileOptions &options,
+                     const std::vector<frontend::InputSignature> &inputs,
+                     const std::optional<ExampleArrays> &example) {
+  std::string batch = frontend::batchDim(inputs);
+  Sizes sizes(options.dims);
+  if (options.micro_batch > 0 && !batch.empty()) {
+    ZG_RETURN_IF_ERROR(
+        sizes.addOption(batch, options.micro_batch, "--micro-batch"));
+  }
+  if (example) {
+    ZG_RETURN_IF_ERROR(bindFromData(inputs, batch, example->arrays, sizes));
+  }
+  if (!batch.empty() && !options.dims.count(batch)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("how many samples has a rank's micro-batch? Give "
+                     "--micro-batch N (or --dim ",
+                     batch, "=N)"));
+  }
+  return example ? needArrays(inputs, *example, options) : absl::OkStatus();
 }
 
 } // namespace
@@ -161,22 +182,19 @@ absl::Status bindSizes(CompileOptions &options,
                        const std::vector<std::string> &data) {
   ZG_ASSIGN_OR_RETURN(std::vector<frontend::InputSignature> inputs,
                       frontend::readInputs(options.model));
-  std::string batch = frontend::batchDim(inputs);
-  Sizes sizes(options.dims);
-  if (options.micro_batch > 0 && !batch.empty()) {
-    ZG_RETURN_IF_ERROR(
-        sizes.addOption(batch, options.micro_batch, "--micro-batch"));
-  }
+  std::optional<ExampleArrays> example;
   if (!data.empty()) {
-    ZG_RETURN_IF_ERROR(bindFromData(inputs, batch, data, sizes));
+    ZG_ASSIGN_OR_RETURN(TensorFile arrays, firstArrays(data));
+    example = {data.front(), std::move(arrays)};
   }
-  if (!batch.empty() && !options.dims.count(batch)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("how many samples has a rank's micro-batch? Give "
-                     "--micro-batch N (or --dim ",
-                     batch, "=N)"));
-  }
-  return data.empty() ? absl::OkStatus() : needArrays(inputs, data, options);
+  return bindAll(options, inputs, example);
+}
+
+absl::Status bindExample(CompileOptions &options,
+                         const std::optional<ExampleArrays> &example) {
+  ZG_ASSIGN_OR_RETURN(std::vector<frontend::InputSignature> inputs,
+                      frontend::readInputs(options.model));
+  return bindAll(options, inputs, example);
 }
 
 absl::StatusOr<CompileResult> compileModel(CompileOptions options,

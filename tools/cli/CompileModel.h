@@ -4,7 +4,10 @@
 #define ZEROGRAPH_TOOLS_CLI_COMPILEMODEL_H
 
 #include "absl/status/statusor.h"
+#include "runtime/io/TensorFile.h"
 #include "tools/cli/CompileFlags.h"
+
+#include <optional>
 
 namespace zerograph {
 
@@ -18,6 +21,15 @@ absl::StatusOr<CompileResult> compileModel(CompileOptions options,
 /// (empty: none), those of its first file, decide.
 absl::Status bindSizes(CompileOptions &options,
                        const std::vector<std::string> &data);
+
+/// Arrays that a run will be given, and what errors call them.
+struct ExampleArrays {
+  std::string name;
+  TensorFile arrays;
+};
+/// Does the same with arrays that are open; nothing: none.
+absl::Status bindExample(CompileOptions &options,
+                         const std::optional<ExampleArrays> &example);
 
 /// Refuses a model to be run here that is compiled for a device that this
 /// machine lacks, before time is spent on it.

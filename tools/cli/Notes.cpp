@@ -17,6 +17,7 @@ using Note = std::pair<Matter, std::string>;
 struct Held {
   std::mutex mutex;
   bool holds = false;
+  std::function<void(Matter, const std::string &)> handler;
   std::vector<Note> notes;
 };
 Held &held() {
@@ -24,7 +25,12 @@ Held &held() {
   return held;
 }
 
+/// Says a note; the mutex is held.
 void print(const Note &note, const std::string &end = "") {
+  if (held().handler) {
+    held().handler(note.first, note.second + end);
+    return;
+  }
   std::fprintf(stderr, "%s: %s%s\n",
                note.first == Matter::Warning ? "warning" : "note",
                note.second.c_str(), end.c_str());
@@ -43,6 +49,11 @@ void say(Matter matter, const std::string &text) {
   if (std::find(notes.begin(), notes.end(), note) == notes.end()) {
     notes.push_back(std::move(note));
   }
+}
+
+void handleNotes(std::function<void(Matter, const std::string &)> handler) {
+  std::lock_guard<std::mutex> lock(held().mutex);
+  held().handler = std::move(handler);
 }
 
 void holdNotes() {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 namespace zerograph {
@@ -19,6 +20,10 @@ enum class Matter { Warning, Run, Compilation, Remark };
 /// thread may call these functions.
 void say(Matter matter, const std::string &text);
 inline void warn(const std::string &text) { say(Matter::Warning, text); }
+
+/// Gives what is said to `handler` in place of standard error; null: to that.
+void handleNotes(
+    std::function<void(Matter matter, const std::string &text)> handler);
 
 /// Keeps what is said from here on, so that what matters most can come first,
 /// and of a command that fails the error alone. Each command begins so.

@@ -146,19 +146,23 @@ absl::Status Processes::handOutWeights(CompiledPlan &made) {
                             "cannot write ", weightsBeside(made.path)));
 }
 
-/// Does rank 0's part of `share`.
-absl::StatusOr<CompiledPlan> Processes::make(const PlanSource &source) {
-  unsigned world = control().world();
-  ZG_ASSIGN_OR_RETURN(CompiledPlan made, source.make(world));
-  if (!backendOf(made.plan.plan).accelerates()) {
+absl::Status Processes::checkPlan(const plan::Plan &plan) const {
+  unsigned world = control().world(), ranks = worldOf(plan);
+  if (!backendOf(plan).accelerates()) {
     ZG_RETURN_IF_ERROR(needMpi(launch));
   }
-  if (worldOf(made.plan.plan) != world) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "the plan is for ", worldOf(made.plan.plan), " ranks, and ", world,
-        " processes were started, each of which is one rank: start ",
-        worldOf(made.plan.plan), ", or compile with --ranks ", world));
-  }
+  return ranks == world
+             ? absl::OkStatus()
+             : absl::FailedPreconditionError(absl::StrCat(
+                   "the plan is for ", ranks, " ranks, and ", world,
+                   " processes were started, each of which is one rank: start ",
+                   ranks, ", or compile with --ranks ", world));
+}
+
+/// Does rank 0's part of `share`.
+absl::StatusOr<CompiledPlan> Processes::make(const PlanSource &source) {
+  ZG_ASSIGN_OR_RETURN(CompiledPlan made, source.make(control().world()));
+  ZG_RETURN_IF_ERROR(checkPlan(made.plan.plan));
   return made;
 }
 

@@ -60,6 +60,10 @@ public:
   Collectives &collectives();
   const Peers &peers() const;
 
+  /// Returns an error where the plan is for other ranks than these processes,
+  /// or they cannot exchange what it has them exchange.
+  absl::Status checkPlan(const plan::Plan &plan) const;
+
   /// Makes the plan on rank 0, and gives it to the others, with the weights
   /// that were written beside it and the settings. Rank 0's errors are
   /// everyone's.

@@ -1,0 +1,166 @@
+//===- Plan.cpp - plans of the C interface --------------------------------===//
+
+#include "api/Plan.h"
+
+#include "api/Arrays.h"
+#include "runtime/base/OutputPath.h"
+#include "runtime/comm/Launch.h"
+#include "runtime/plan/Inspect.h"
+#include "tools/cli/CommandLine.h"
+#include "tools/cli/CompileModel.h"
+#include "tools/cli/InputFile.h"
+
+#include "absl/strings/str_join.h"
+
+#include <filesystem>
+
+using namespace zerograph;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Compiles as `train` of a model does: the plan becomes no file, but weights
+/// that it needs besides the model's do, for as long as the plan lives.
+absl::Status compileInto(CompiledPlan &made, CompileFlags &flags,
+                         const std::optional<ExampleArrays> &example) {
+  ZG_ASSIGN_OR_RETURN(std::optional<Launch> launch, detectLaunch());
+  std::optional<unsigned> ranks;
+  if (launch && (*launch).world > 0) {
+    ranks = launch->world;
+  }
+  ZG_RETURN_IF_ERROR(flags.readConfig(made.model, ranks));
+  ZG_ASSIGN_OR_RETURN(CompileOptions options, flags.resolve());
+  if (ranks) {
+    ZG_RETURN_IF_ERROR(flags.setRanks(options, *ranks));
+  }
+  options.model = made.model;
+  ZG_RETURN_IF_ERROR(checkInputFile(options.model, Input::Model));
+  ZG_RETURN_IF_ERROR(bindExample(options, example));
+  made.settings = flags.runSettings();
+  ZG_ASSIGN_OR_RETURN(CompileResult result,
+                      compileModel(options, /*data=*/{}, made.path));
+  ZG_ASSIGN_OR_RETURN(std::string bytes, serializePlan(result.plan));
+  ZG_ASSIGN_OR_RETURN(made.plan, parsePlan(bytes));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<CompiledPlan>
+compile(const std::string &model, const std::vector<std::string> &options,
+        const std::optional<ExampleArrays> &example) {
+  CompiledPlan made;
+  made.model = model;
+  ZG_ASSIGN_OR_RETURN(made.folder, TemporaryFolder::make());
+  made.path = made.folder->path() + "/plan";
+  CommandLine line("");
+  CLI::App &command = line.add("compile", "");
+  CompileFlags flags(command, kCompiles);
+  line.onRun(command, [&]() -> absl::StatusOr<int> {
+    ZG_RETURN_IF_ERROR(compileInto(made, flags, example));
+    return 0;
+  });
+  std::vector<std::string> arguments = {"compile", "--output", made.path};
+  arguments.insert(arguments.end(), options.begin(), options.end());
+  ZG_RETURN_IF_ERROR(line.call(arguments));
+  return made;
+}
+
+/// Copies the weights that lie beside a plan, if there are any.
+absl::Status copyWeights(const std::string &from, const std::string &to) {
+  std::error_code error;
+  if (!fs::exists(extraWeightsPath(from), error) || from == to) {
+    return absl::OkStatus();
+  }
+  fs::copy_file(extraWeightsPath(from), extraWeightsPath(to),
+                fs::copy_options::overwrite_existing, error);
+  return error ? absl::UnavailableError(
+                     absl::StrCat(extraWeightsPath(to), ": ", error.message()))
+               : absl::OkStatus();
+}
+
+absl::Status write(const CompiledPlan &made, const std::string &path) {
+  ZG_RETURN_IF_ERROR(checkOutputPath(path));
+  ZG_RETURN_IF_ERROR(checkNotRead("the plan", path, {made.model}));
+  ZG_RETURN_IF_ERROR(copyWeights(made.path, path));
+  return writePlan(made.plan.plan, path);
+}
+
+absl::StatusOr<std::string> inspect(const LoadedPlan &plan,
+                                    const std::string &part) {
+  if (part == "summary") {
+    return inspectSummary(plan, /*exact=*/false);
+  }
+  ZG_ASSIGN_OR_RETURN(nlohmann::ordered_json facts, inspectFacts(plan));
+  if (part == "json") {
+    return facts.dump();
+  }
+  std::vector<std::string> names = {"summary", "json"};
+  for (const InspectSection &section : inspectSections()) {
+    if (part == section.name) {
+      return section.text(facts, /*exact=*/false);
+    }
+    names.push_back(section.name);
+  }
+  return absl::InvalidArgumentError(absl::StrCat("a plan has no part '", part,
+                                                 "' to inspect; there are ",
+                                                 absl::StrJoin(names, ", ")));
+}
+
+} // namespace
+
+absl::StatusOr<std::shared_ptr<Processes>> api::joinProcesses(double deadline) {
+  static std::shared_ptr<Processes> joined;
+  if (joined) {
+    return joined;
+  }
+  ZG_ASSIGN_OR_RETURN(std::optional<Launch> launch, detectLaunch());
+  if (!launch) {
+    return nullptr;
+  }
+  ZG_ASSIGN_OR_RETURN(joined, Processes::join(*launch, deadline));
+  std::atexit([] { joined->end(); });
+  return joined;
+}
+
+zg_code zg_compile(const char *model, const char *const *options, size_t count,
+                   const zg_array *example, size_t arrays, zg_plan **plan) {
+  return api::guard([&]() -> absl::Status {
+    std::optional<ExampleArrays> given;
+    if (arrays > 0) {
+      ZG_ASSIGN_OR_RETURN(TensorFile named, api::arraysOf(example, arrays));
+      given = {"the example", std::move(named)};
+    }
+    ZG_ASSIGN_OR_RETURN(CompiledPlan made,
+                        compile(model, api::textsOf(options, count), given));
+    *plan =
+        new zg_plan{std::make_shared<const CompiledPlan>(std::move(made)), {}};
+    return absl::OkStatus();
+  });
+}
+
+zg_code zg_plan_read(const char *path, zg_plan **plan) {
+  return api::guard([&]() -> absl::Status {
+    ZG_RETURN_IF_ERROR(checkInputFile(path, Input::Plan));
+    ZG_ASSIGN_OR_RETURN(CompiledPlan made, readPlanToTrain(path));
+    *plan =
+        new zg_plan{std::make_shared<const CompiledPlan>(std::move(made)), {}};
+    return absl::OkStatus();
+  });
+}
+
+zg_code zg_plan_write(const zg_plan *plan, const char *path) {
+  return api::guard([&] { return write(*plan->made, path); });
+}
+
+zg_code zg_plan_inspect(const zg_plan *plan, const char *part, char **text) {
+  return api::guard([&]() -> absl::Status {
+    ZG_ASSIGN_OR_RETURN(std::string found, inspect(plan->made->plan, part));
+    *text = api::copyOf(found);
+    return absl::OkStatus();
+  });
+}
+
+void zg_plan_free(zg_plan *plan) {
+  if (plan && plan->owner.isHere()) {
+    delete plan;
+  }
+}

@@ -1,0 +1,289 @@
+//===- Trainer.cpp - trainers of the C interface --------------------------===//
+
+#include "api/Arrays.h"
+#include "api/Plan.h"
+#include "runtime/device/host/HostBuffer.h"
+#include "runtime/exec/LiveRun.h"
+#include "tools/cli/CommandLine.h"
+#include "tools/cli/TrainFlags.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <limits>
+
+using namespace zerograph;
+
+struct zg_trainer {
+  std::shared_ptr<const CompiledPlan> made;
+  std::shared_ptr<Processes> processes; // null: ranks are threads
+  std::unique_ptr<LiveRun> run;
+  api::Owner owner;
+};
+
+namespace {
+
+absl::Status check(const zg_trainer *trainer) {
+  return trainer->owner.check("trainer");
+}
+
+absl::Status open(zg_trainer &trainer, CLI::App &command, TrainFlags &flags) {
+  ZG_ASSIGN_OR_RETURN(TrainOptions options, flags.ofLiveRun(*trainer.made));
+  ZG_ASSIGN_OR_RETURN(trainer.processes,
+                      api::joinProcesses(options.deadline_seconds));
+  const LoadedPlan &plan = trainer.made->plan;
+  if (!trainer.processes) {
+    ZG_ASSIGN_OR_RETURN(trainer.run, LiveRun::open(plan, options));
+    return absl::OkStatus();
+  }
+  Processes &processes = *trainer.processes;
+  ControlPlane &control = processes.control();
+  ZG_RETURN_IF_ERROR(processes.checkPlan(plan.plan));
+  ZG_RETURN_IF_ERROR(compareSettings(control, givenOptions(command)));
+  options.processes_here = processes.peers().sharing();
+  if (options.threads == 0) {
+    options.threads = processes.threads();
+  }
+  ZG_ASSIGN_OR_RETURN(
+      trainer.run,
+      LiveRun::open(plan, options, &processes.collectives(), &control));
+  return absl::OkStatus();
+}
+
+absl::Status create(zg_trainer &trainer,
+                    const std::vector<std::string> &options) {
+  CommandLine line("");
+  CLI::App &command = line.add("trainer", "");
+  TrainFlags flags(command, kTrainer);
+  line.onRun(command, [&]() -> absl::StatusOr<int> {
+    ZG_RETURN_IF_ERROR(open(trainer, command, flags));
+    return 0;
+  });
+  std::vector<std::string> arguments = {"trainer"};
+  arguments.insert(arguments.end(), options.begin(), options.end());
+  return line.call(arguments);
+}
+
+void give(const StepResult &made, zg_step *step) {
+  if (step) {
+    *step = {
+        made.loss,
+        made.gradient_norm.value_or(std::numeric_limits<double>::quiet_NaN()),
+        made.learning_rate, made.loss_scale, made.skipped};
+  }
+}
+
+absl::StatusOr<WeightFileOptions> optionsOf(const std::string &what) {
+  WeightFileOptions options;
+  if (what == "parameters") {
+    return options;
+  }
+  if (what == "gradients") {
+    options.role = Role::Gradient;
+    options.trainable_only = true;
+    return options;
+  }
+  if (what == "states") {
+    options.role = Role::Optimizer;
+    return options;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", what, "': expected parameters, gradients or states"));
+}
+
+using Entries = std::vector<SafetensorsWriter::Entry>;
+
+absl::StatusOr<Entries> entriesOf(const zg_trainer *trainer,
+                                  const WeightFileOptions &options,
+                                  size_t count) {
+  Entries entries = weightEntries(trainer->run->plan(), options);
+  if (entries.size() != count) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(count, " addresses are given, and there are ",
+                     entries.size(), " arrays"));
+  }
+  return entries;
+}
+
+absl::Status read(zg_trainer *trainer, const char *what, void *const *addresses,
+                  size_t count) {
+  ZG_RETURN_IF_ERROR(check(trainer));
+  ZG_ASSIGN_OR_RETURN(WeightFileOptions options, optionsOf(what));
+  ZG_ASSIGN_OR_RETURN(Entries entries, entriesOf(trainer, options, count));
+  std::map<std::string, std::byte *> wanted;
+  for (size_t i = 0; i < count; ++i) {
+    if (addresses[i]) {
+      wanted[entries[i].name] = static_cast<std::byte *>(addresses[i]);
+    }
+  }
+  return trainer->run->read(options,
+                            [&](const std::string &name, uint64_t offset,
+                                uint64_t bytes, const void *data) {
+                              auto to = wanted.find(name);
+                              if (to != wanted.end()) {
+                                std::memcpy(to->second + offset, data, bytes);
+                              }
+                              return absl::OkStatus();
+                            });
+}
+
+absl::Status find(zg_trainer *trainer, const char *what, const void **addresses,
+                  size_t count) {
+  ZG_RETURN_IF_ERROR(check(trainer));
+  ZG_ASSIGN_OR_RETURN(WeightFileOptions options, optionsOf(what));
+  ZG_ASSIGN_OR_RETURN(Entries entries, entriesOf(trainer, options, count));
+  std::map<std::string, DeviceRange> whole = trainer->run->whole(options);
+  for (size_t i = 0; i < count; ++i) {
+    auto range = whole.find(entries[i].name);
+    absl::StatusOr<std::byte *> address = absl::NotFoundError("");
+    if (range != whole.end()) {
+      address = hostAddress(range->second);
+    }
+    addresses[i] = address.ok() ? *address : nullptr;
+  }
+  return absl::OkStatus();
+}
+
+} // namespace
+
+zg_code zg_trainer_create(const zg_plan *plan, const char *const *options,
+                          size_t count, zg_trainer **trainer) {
+  return api::guard([&]() -> absl::Status {
+    ZG_RETURN_IF_ERROR(plan->owner.check("plan"));
+    auto made = std::make_unique<zg_trainer>();
+    made->made = plan->made;
+    ZG_RETURN_IF_ERROR(create(*made, api::textsOf(options, count)));
+    *trainer = made.release();
+    return absl::OkStatus();
+  });
+}
+
+zg_code zg_trainer_step(zg_trainer *trainer, const zg_array *arrays,
+                        size_t count, zg_step *step) {
+  return api::guard([&]() -> absl::Status {
+    ZG_RETURN_IF_ERROR(check(trainer));
+    ZG_ASSIGN_OR_RETURN(TensorFile batch, api::arraysOf(arrays, count));
+    ZG_ASSIGN_OR_RETURN(StepResult made, trainer->run->step(batch));
+    give(made, step);
+    return absl::OkStatus();
+  });
+}
+
+zg_code zg_trainer_accumulate(zg_trainer *trainer, const zg_array *arrays,
+                              size_t count) {
+  return api::guard([&]() -> absl::Status {
+    ZG_RETURN_IF_ERROR(check(trainer));
+    ZG_ASSIGN_OR_RETURN(TensorFile batch, api::arraysOf(arrays, count));
+    return trainer->run->accumulate(batch);
+  });
+}
+
+zg_code zg_trainer_update(zg_trainer *trainer, zg_step *step) {
+  return api::guard([&]() -> absl::Status {
+    ZG_RETURN_IF_ERROR(check(trainer));
+    ZG_ASSIGN_OR_RETURN(StepResult made, trainer->run->update());
+    give(made, step);
+    return absl::OkStatus();
+  });
+}
+
+zg_code zg_trainer_evaluate(zg_trainer *trainer, const zg_array *arrays,
+                            size_t count, double *loss, double *divisor) {
+  return api::guard([&]() -> absl::Status {
+    ZG_RETURN_IF_ERROR(check(trainer));
+    ZG_ASSIGN_OR_RETURN(TensorFile batch, api::arraysOf(arrays, count));
+    ZG_ASSIGN_OR_RETURN(EvaluatedSum sum, trainer->run->evaluate(batch));
+    *loss = sum.loss;
+    *divisor = *sum.count;
+    return absl::OkStatus();
+  });
+}
+
+zg_code zg_trainer_set_rate(zg_trainer *trainer, double rate) {
+  return api::guard([&]() -> absl::Status {
+    ZG_RETURN_IF_ERROR(check(trainer));
+    if (std::isinf(rate) || rate < 0) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the learning rate is ", rate, ", expected a finite number from 0"));
+    }
+    trainer->run->setLearningRate(std::isnan(rate) ? std::nullopt
+                                                   : std::optional(rate));
+    return absl::OkStatus();
+  });
+}
+
+zg_code zg_trainer_position(const zg_trainer *trainer, uint64_t *steps,
+                            uint64_t *updates) {
+  return api::guard([&]() -> absl::Status {
+    ZG_RETURN_IF_ERROR(check(trainer));
+    TrainerPosition position = trainer->run->position();
+    *steps = position.steps;
+    *updates = position.updates;
+    return absl::OkStatus();
+  });
+}
+
+zg_code zg_trainer_arrays(const zg_trainer *trainer, const char *what,
+                          char **json) {
+  return api::guard([&]() -> absl::Status {
+    ZG_RETURN_IF_ERROR(check(trainer));
+    ZG_ASSIGN_OR_RETURN(WeightFileOptions options, optionsOf(what));
+    nlohmann::ordered_json all = nlohmann::ordered_json::array();
+    for (const auto &entry : weightEntries(trainer->run->plan(), options)) {
+      all.push_back({{"name", entry.name},
+                     {"type", plan::ElementType_Name(entry.type)},
+                     {"shape", entry.shape}});
+    }
+    *json = api::copyOf(all.dump());
+    return absl::OkStatus();
+  });
+}
+
+zg_code zg_trainer_read(zg_trainer *trainer, const char *what,
+                        void *const *addresses, size_t count) {
+  return api::guard([&] { return read(trainer, what, addresses, count); });
+}
+
+zg_code zg_trainer_find(zg_trainer *trainer, const char *what,
+                        const void **addresses, size_t count) {
+  return api::guard([&] { return find(trainer, what, addresses, count); });
+}
+
+zg_code zg_trainer_save(zg_trainer *trainer, const char *path,
+                        int adapters_alone) {
+  return api::guard([&]() -> absl::Status {
+    ZG_RETURN_IF_ERROR(check(trainer));
+    return trainer->run->saveWeights(path, adapters_alone != 0);
+  });
+}
+
+zg_code zg_trainer_checkpoint(zg_trainer *trainer, const char *folder,
+                              char **path) {
+  return api::guard([&]() -> absl::Status {
+    ZG_RETURN_IF_ERROR(check(trainer));
+    ZG_ASSIGN_OR_RETURN(std::string made, trainer->run->saveCheckpoint(folder));
+    if (path) {
+      *path = api::copyOf(made);
+    }
+    return absl::OkStatus();
+  });
+}
+
+zg_code zg_trainer_end(zg_trainer *trainer) {
+  return api::guard([&]() -> absl::Status {
+    ZG_RETURN_IF_ERROR(check(trainer));
+    return trainer->run->end();
+  });
+}
+
+void zg_trainer_abort(zg_trainer *trainer, const char *reason) {
+  if (trainer->owner.isHere()) {
+    trainer->run->abort(reason);
+  }
+}
+
+void zg_trainer_free(zg_trainer *trainer) {
+  if (trainer && trainer->owner.isHere()) {
+    delete trainer;
+  }
+}

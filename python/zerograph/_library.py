@@ -1,0 +1,161 @@
+"""The C interface (zerograph.h) by ctypes, and its errors as exceptions."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import logging
+import os
+import pathlib
+import queue
+import re
+import warnings
+
+#: The version of the interface that this package was written for.
+INTERFACE = 1
+#: ZG_INVALID_ARGUMENT
+_INVALID_ARGUMENT = 3
+
+
+class Error(RuntimeError):
+    """What the library could not do, and what to do about it."""
+
+
+class InvalidArgument(Error, ValueError):
+    """An option, a batch or a file is wrong."""
+
+
+class Array(ctypes.Structure):
+    """zg_array"""
+    _fields_ = [("name", ctypes.c_char_p), ("type", ctypes.c_char_p),
+                ("dims", ctypes.c_size_t),
+                ("shape", ctypes.POINTER(ctypes.c_uint64)),
+                ("data", ctypes.c_void_p)]
+
+
+class Step(ctypes.Structure):
+    """zg_step"""
+    _fields_ = [("loss", ctypes.c_double), ("gradient_norm", ctypes.c_double),
+                ("learning_rate", ctypes.c_double),
+                ("loss_scale", ctypes.c_double), ("skipped", ctypes.c_int)]
+
+
+_Texts = ctypes.POINTER(ctypes.c_char_p)
+_Arrays = ctypes.POINTER(Array)
+_Handle = ctypes.c_void_p
+_HandleOut = ctypes.POINTER(_Handle)
+_TextOut = ctypes.POINTER(ctypes.c_void_p)
+_Double = ctypes.POINTER(ctypes.c_double)
+_Count = ctypes.POINTER(ctypes.c_uint64)
+_Addresses = ctypes.POINTER(ctypes.c_void_p)
+_NoteHandler = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int,
+                                ctypes.c_char_p)
+
+#: The parameters of each function that returns a zg_code.
+_FUNCTIONS = {
+    "zg_compile": [ctypes.c_char_p, _Texts, ctypes.c_size_t, _Arrays,
+                   ctypes.c_size_t, _HandleOut],
+    "zg_plan_read": [ctypes.c_char_p, _HandleOut],
+    "zg_plan_write": [_Handle, ctypes.c_char_p],
+    "zg_plan_inspect": [_Handle, ctypes.c_char_p, _TextOut],
+    "zg_trainer_create": [_Handle, _Texts, ctypes.c_size_t, _HandleOut],
+    "zg_trainer_step": [_Handle, _Arrays, ctypes.c_size_t,
+                        ctypes.POINTER(Step)],
+    "zg_trainer_accumulate": [_Handle, _Arrays, ctypes.c_size_t],
+    "zg_trainer_update": [_Handle, ctypes.POINTER(Step)],
+    "zg_trainer_evaluate": [_Handle, _Arrays, ctypes.c_size_t, _Double,
+                            _Double],
+    "zg_trainer_set_rate": [_Handle, ctypes.c_double],
+    "zg_trainer_position": [_Handle, _Count, _Count],
+    "zg_trainer_arrays": [_Handle, ctypes.c_char_p, _TextOut],
+    "zg_trainer_read": [_Handle, ctypes.c_char_p, _Addresses,
+                        ctypes.c_size_t],
+    "zg_trainer_find": [_Handle, ctypes.c_char_p, _Addresses,
+                        ctypes.c_size_t],
+    "zg_trainer_save": [_Handle, ctypes.c_char_p, ctypes.c_int],
+    "zg_trainer_checkpoint": [_Handle, ctypes.c_char_p, _TextOut],
+    "zg_trainer_end": [_Handle],
+}
+
+_notes: queue.SimpleQueue = queue.SimpleQueue()
+
+
+@_NoteHandler
+def _take_note(_context, warning, text):
+    _notes.put((warning, text))  # said by the thread that called the library
+
+
+def home() -> pathlib.Path:
+    """Returns the folder that has lib/libzerograph.so and bin/zerograph: this
+    package, or what the environment variable ZEROGRAPH_HOME names."""
+    return pathlib.Path(os.environ.get("ZEROGRAPH_HOME") or
+                        pathlib.Path(__file__).parent)
+
+
+@functools.lru_cache(maxsize=None)
+def library() -> ctypes.CDLL:
+    """Loads the library, once."""
+    path = home() / "lib" / "libzerograph.so"
+    if not path.exists():
+        raise ImportError(
+            f"{path} is missing: install the wheel of zerograph, or set "
+            "ZEROGRAPH_HOME to the folder that has lib/libzerograph.so")
+    loaded = ctypes.CDLL(str(path))
+    if loaded.zg_interface() < INTERFACE:
+        raise ImportError(f"{path} is older than this package")
+    for name, parameters in _FUNCTIONS.items():
+        function = getattr(loaded, name)
+        function.argtypes = parameters
+        function.restype = ctypes.c_int
+    loaded.zg_error.restype = ctypes.c_char_p
+    loaded.zg_version.restype = ctypes.c_char_p
+    loaded.zg_text_free.argtypes = [ctypes.c_void_p]
+    loaded.zg_plan_free.argtypes = [_Handle]
+    loaded.zg_trainer_free.argtypes = [_Handle]
+    loaded.zg_trainer_abort.argtypes = [_Handle, ctypes.c_char_p]
+    loaded.zg_on_note.argtypes = [_NoteHandler, ctypes.c_void_p]
+    loaded.zg_on_note(_take_note, None)
+    return loaded
+
+
+def version() -> str:
+    """Returns the version of the package, which its wheel has in its name."""
+    try:
+        from importlib.metadata import PackageNotFoundError
+        from importlib.metadata import version as installed
+        return installed("zerograph")
+    except PackageNotFoundError:
+        return "0"
+
+
+def _in_python(text: str) -> str:
+    """Writes options as keywords: micro_batch for --micro-batch."""
+    return re.sub(r"--([a-z][a-z0-9-]*)",
+                  lambda match: match[1].replace("-", "_"), text)
+
+
+def check(code: int) -> None:
+    """Says what the library has noted, and raises its error if `code` is
+    one."""
+    while not _notes.empty():
+        warning, text = _notes.get()
+        text = _in_python(text.decode())
+        if warning:
+            warnings.warn(text, stacklevel=4)
+        else:
+            logging.getLogger("zerograph").info(text)
+    if code:
+        text = _in_python(library().zg_error().decode())
+        raise (InvalidArgument if code == _INVALID_ARGUMENT else Error)(text)
+
+
+def take_text(pointer: ctypes.c_void_p) -> str:
+    """Returns a text that the library gave, and frees it."""
+    text = ctypes.string_at(pointer.value).decode()
+    library().zg_text_free(pointer)
+    return text
+
+
+def texts(values: list[str]):
+    """Returns an array of texts for the library."""
+    return (ctypes.c_char_p * len(values))(*(text.encode() for text in values))

@@ -1,0 +1,268 @@
+"""Trainers: steps of the caller's, with batches in memory."""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import functools
+import json
+import math
+import os
+import sys
+import tempfile
+import weakref
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ._arrays import Arrays, at, empty, widened
+from ._library import Error, Step, check, library, take_text, texts
+from ._options import command_line
+from ._plan import Plan
+
+#: Trainers that have not ended, which the end of the process ends.
+_open: weakref.WeakSet[Trainer] = weakref.WeakSet()
+
+
+class Loss(float):
+    """The loss of a step, a number that knows more:
+
+    - `gradient_norm`: before clipping; None where the plan computes none
+    - `learning_rate`: of the update, and the first group
+    - `loss_scale`: that backward began with; 1 without fp16
+    - `skipped`: nothing was updated, since gradients were not finite
+    """
+
+    gradient_norm: float | None
+    learning_rate: float
+    loss_scale: float
+    skipped: bool
+
+    @classmethod
+    def _of(cls, step: Step) -> Loss:
+        loss = cls(step.loss)
+        norm = step.gradient_norm
+        loss.gradient_norm = None if math.isnan(norm) else norm
+        loss.learning_rate = step.learning_rate
+        loss.loss_scale = step.loss_scale
+        loss.skipped = bool(step.skipped)
+        return loss
+
+
+class Trainer:
+    """Trains with a plan, a step at a time.
+
+    Options are those of `zerograph train` that do not concern files of data:
+    load_weights="model.safetensors", init_missing="normal:0.02", seed=1,
+    resume="checkpoints", checkpoint="checkpoints", every=100, log="log.jsonl".
+
+    All ranks of the plan are threads here, unless mpirun, srun or torchrun
+    started the process: then it is one rank, and every process makes the same
+    calls. Use it in a `with` block: where it is left by an exception, the other
+    processes end too.
+    """
+
+    def __init__(self, plan: Plan, **options):
+        self._library = library()
+        self._handle = None
+        self._plan = plan
+        self._names = plan.inputs
+        handle = ctypes.c_void_p()
+        with tempfile.TemporaryDirectory() as folder:
+            arguments = command_line(options, folder)
+            check(self._library.zg_trainer_create(
+                plan._handle, texts(arguments), len(arguments),
+                ctypes.byref(handle)))
+        self._handle = handle
+        self._finalizer = weakref.finalize(
+            self, self._library.zg_trainer_free, handle)
+        self._finalizer.atexit = False  # `_end_all` does it in order
+        self._step = Step()
+        self._rate = None
+        _open.add(self)
+
+    @property
+    def plan(self) -> Plan:
+        return self._plan
+
+    @property
+    def steps(self) -> int:
+        """The steps that were made, also those before a checkpoint."""
+        return self._position()[0]
+
+    @property
+    def updates(self) -> int:
+        """The steps that updated something."""
+        return self._position()[1]
+
+    def step(self, batch: Mapping[str, Any] | tuple | list,
+             lr: float | None = None) -> Loss:
+        """Makes a step: forward, backward, what ranks exchange, the update.
+
+        `batch` has an array for each input, or is a tuple in the order of
+        `plan.inputs`. Its first dimension is samples: `plan.samples` of them,
+        for all ranks; in one of several processes its own share will do too.
+        `lr` replaces the rates of all groups, and the schedule.
+        """
+        arrays = Arrays(batch, self._names)
+        self._set_rate(lr)
+        check(self._library.zg_trainer_step(self._live(), arrays.pointer,
+                                            arrays.count,
+                                            ctypes.byref(self._step)))
+        return Loss._of(self._step)
+
+    def accumulate(self, batch: Mapping[str, Any] | tuple | list) -> None:
+        """Does the first part of a step, all but the update: `gradients` has
+        what it made, where the plan was compiled with dump_gradients=True."""
+        arrays = Arrays(batch, self._names)
+        check(self._library.zg_trainer_accumulate(self._live(), arrays.pointer,
+                                                  arrays.count))
+
+    def update(self, lr: float | None = None) -> Loss:
+        """Does the second part of a step."""
+        self._set_rate(lr)
+        check(self._library.zg_trainer_update(self._live(),
+                                              ctypes.byref(self._step)))
+        return Loss._of(self._step)
+
+    def evaluate(self, batches: Mapping[str, Any] | Iterable) -> float:
+        """Returns the mean loss of samples that are not trained on, without
+        dropout and with BatchNorm's running statistics: of one batch, or of
+        all in an iterable. Each has any number of samples; in several processes
+        all give the same. The plan was compiled with evaluate=True."""
+        if isinstance(batches, Mapping):
+            batches = [batches]
+        losses = divisors = 0.0
+        for batch in batches:
+            arrays = Arrays(batch, self._names)
+            loss, divisor = ctypes.c_double(), ctypes.c_double()
+            check(self._library.zg_trainer_evaluate(
+                self._live(), arrays.pointer, arrays.count, ctypes.byref(loss),
+                ctypes.byref(divisor)))
+            losses += loss.value
+            divisors += divisor.value
+        if not divisors:
+            raise Error("there is no batch to evaluate")
+        return losses / divisors
+
+    def state_dict(self, copy: bool = True) -> dict[str, np.ndarray]:
+        """Returns the parameters by name, as the optimizer has them: in float32
+        where the plan computes in 16 bits.
+
+        With copy=False those that one rank holds whole are views of its memory,
+        which show the latest update and are gone with the trainer.
+        """
+        return self._read("parameters", copy)
+
+    def gradients(self) -> dict[str, np.ndarray]:
+        """Returns the mean gradients, between `accumulate` and `update`, of a
+        plan that was compiled with dump_gradients=True."""
+        return self._read("gradients", copy=True)
+
+    def optimizer_state(self) -> dict[str, np.ndarray]:
+        """Returns what the optimizer keeps of each parameter, as
+        "fc.weight.exp_avg"."""
+        return self._read("states", copy=True)
+
+    def save_weights(self, path: str | os.PathLike,
+                     adapters_alone: bool = False) -> None:
+        """Writes all weights as .safetensors, with what adapters add to them;
+        or what was trained alone."""
+        check(self._library.zg_trainer_save(self._live(), os.fsencode(path),
+                                            adapters_alone))
+
+    def save(self, folder: str | os.PathLike) -> str:
+        """Writes a checkpoint, from which Trainer(plan, resume=folder) goes on
+        with the same bits, also of a plan for other ranks; returns its path.
+        Checkpoints of `every` come to the same folder from now on."""
+        path = ctypes.c_void_p()
+        check(self._library.zg_trainer_checkpoint(
+            self._live(), os.fsencode(folder), ctypes.byref(path)))
+        return take_text(path)
+
+    def close(self) -> None:
+        """Ends the run in good order; all processes call it. A `with` block
+        does."""
+        if self._handle is None:
+            return
+        try:
+            check(self._library.zg_trainer_end(self._handle))
+        finally:
+            self._free()
+
+    def abandon(self, reason: str = "its caller failed") -> None:
+        """Ends the run for all ranks, since this process cannot go on."""
+        if self._handle is not None:
+            self._library.zg_trainer_abort(self._handle, reason.encode())
+            self._free()
+
+    def __enter__(self) -> Trainer:
+        return self
+
+    def __exit__(self, kind, error, _traceback) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.abandon(f"{kind.__name__}: {error}")
+
+    def _live(self) -> ctypes.c_void_p:
+        if self._handle is None:
+            raise Error("this trainer was closed: make another one, with "
+                        "resume=FOLDER to go on from a checkpoint")
+        return self._handle
+
+    def _free(self) -> None:
+        self._handle = None
+        _open.discard(self)
+        self._finalizer()
+
+    def _set_rate(self, rate: float | None) -> None:
+        if rate != self._rate:
+            check(self._library.zg_trainer_set_rate(
+                self._live(), math.nan if rate is None else float(rate)))
+            self._rate = rate
+
+    def _position(self) -> tuple[int, int]:
+        steps, updates = ctypes.c_uint64(), ctypes.c_uint64()
+        check(self._library.zg_trainer_position(
+            self._live(), ctypes.byref(steps), ctypes.byref(updates)))
+        return steps.value, updates.value
+
+    @functools.lru_cache(maxsize=None)
+    def _arrays(self, what: str) -> list[dict]:
+        text = ctypes.c_void_p()
+        check(self._library.zg_trainer_arrays(self._live(), what.encode(),
+                                              ctypes.byref(text)))
+        return json.loads(take_text(text))
+
+    def _read(self, what: str, copy: bool) -> dict[str, np.ndarray]:
+        entries = self._arrays(what)
+        count = len(entries)
+        found = (ctypes.c_void_p * count)()
+        if not copy:
+            check(self._library.zg_trainer_find(self._live(), what.encode(),
+                                                found, count))
+        arrays = [at(address, one["type"], one["shape"]) if address
+                  else empty(one["type"], one["shape"])
+                  for one, address in zip(entries, found)]
+        if copy or not all(found):
+            wanted = (ctypes.c_void_p * count)(
+                *(None if address else array.ctypes.data
+                  for address, array in zip(found, arrays)))
+            check(self._library.zg_trainer_read(self._live(), what.encode(),
+                                                wanted, count))
+        return {one["name"]: widened(array, one["type"])
+                for one, array in zip(entries, arrays)}
+
+
+@atexit.register
+def _end_all() -> None:
+    """Ends trainers that nobody closed: in good order, unless the process ends
+    by an exception."""
+    failed = getattr(sys, "last_value", None)
+    for trainer in list(_open):
+        if failed is None:
+            trainer.close()
+        else:
+            trainer.abandon(f"{type(failed).__name__}: {failed}")

@@ -1,0 +1,446 @@
+"""The Python package: plans, trainers, and what can go wrong with them."""
+
+import logging
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+import unittest
+import warnings
+
+TESTS = pathlib.Path(__file__).resolve().parent.parent
+ROOT = TESTS.parent
+sys.path.insert(0, str(TESTS / "tools"))
+sys.path.insert(0, str(ROOT / "python"))
+
+import numpy as np  # noqa: E402
+from support import (BIN, GPT, GPT_DATA, MLP, MLP_DATA, Case,  # noqa: E402
+                     main, read_tensors)
+
+os.environ["ZEROGRAPH_HOME"] = str(pathlib.Path(BIN).parent)
+import zerograph as zg  # noqa: E402
+
+NUMPY = {"F32": "<f4", "F64": "<f8", "I64": "<i8"}
+
+
+def arrays(path):
+    """The arrays of a .safetensors file, by name."""
+    return {name: np.frombuffer(data, NUMPY[kind]).reshape(shape)
+            for name, (kind, shape, data) in read_tensors(path).items()}
+
+
+def batches(data, plan):
+    """The batches that the command takes from a file, one step after another."""
+    rows = plan.samples
+    total = len(next(iter(data.values())))
+    for begin in range(0, total - rows + 1, rows):
+        yield {name: array[begin:begin + rows] for name, array in data.items()}
+
+
+class Training(Case):
+
+    def setUp(self):
+        super().setUp()
+        self.data = arrays(MLP_DATA)
+
+    def command(self, *options, model=MLP, data=MLP_DATA):
+        """Runs `train`; its losses, and the weights."""
+        self.succeeds("train", model, "--data", data, "--log", "log",
+                      "--save-weights", "w.safetensors", "--quiet", *options)
+        return self.losses(), arrays(self.path("w.safetensors"))
+
+    def train(self, plan, data, steps, **options):
+        with zg.Trainer(plan, **options) as trainer:
+            losses = [float(trainer.step(batch)) for batch, _ in
+                      zip(batches(data, plan), range(steps))]
+            return losses, trainer.state_dict()
+
+    def assert_same(self, these, those):
+        self.assertEqual(these[0], those[0])
+        self.assertEqual(set(these[1]), set(those[1]))
+        for name, array in these[1].items():
+            self.assertEqual(array.tobytes(), those[1][name].tobytes(), name)
+
+    def test_bits_are_the_commands(self):
+        for ranks, zero, accumulate in ((1, 0, 1), (2, 1, 2), (2, 3, 1)):
+            plan = zg.compile(MLP, micro_batch=8, ranks=ranks, zero=zero,
+                              accumulate=accumulate, lr=0.01)
+            self.assert_same(
+                self.train(plan, self.data, 5),
+                self.command("--steps", "5", "--micro-batch", "8", "--ranks",
+                             str(ranks), "--zero", str(zero), "--accumulate",
+                             str(accumulate), "--lr", "0.01"))
+
+    def test_bits_of_a_transformer(self):
+        data = arrays(GPT_DATA)
+        plan = zg.compile(GPT, micro_batch=2, dim={"seq": 64}, ranks=2, zero=2,
+                          precision="bf16", clip_norm=1.0, betas=(0.9, 0.95))
+        self.assert_same(
+            self.train(plan, data, 3),
+            self.command("--steps", "3", "--micro-batch", "2", "--ranks", "2",
+                         "--zero", "2", "--precision", "bf16", "--clip-norm",
+                         "1", "--betas", "0.9,0.95", model=GPT, data=GPT_DATA))
+
+    def test_the_example_says_the_sizes(self):
+        data = arrays(GPT_DATA)
+        example = {name: array[:8] for name, array in data.items()}
+        plan = zg.compile(GPT, example=example, ranks=2, accumulate=2)
+        self.assertEqual(plan.samples, 8)
+        self.assertEqual(plan.facts["micro_batch"], 2)
+        self.assertEqual(plan.inputs, ["input_ids", "labels"])
+        with zg.Trainer(plan) as trainer:
+            trainer.step(example)
+            # A tuple is in the order of the inputs.
+            trainer.step((example["input_ids"], example["labels"]))
+        with self.assertRaisesRegex(zg.InvalidArgument, "5 samples"):
+            zg.compile(MLP, example={"x": self.data["x"][:5]}, ranks=2)
+
+    def test_a_loss_knows_more(self):
+        plan = zg.compile(MLP, micro_batch=8, clip_norm=1e9, lr=0.5)
+        batch = next(batches(self.data, plan))
+        with zg.Trainer(plan) as trainer:
+            loss = trainer.step(batch)
+            self.assertIsInstance(loss, float)
+            self.assertGreater(loss.gradient_norm, 0)
+            self.assertEqual(loss.learning_rate, 0.5)
+            self.assertFalse(loss.skipped)
+            self.assertEqual(trainer.step(batch, lr=0.25).learning_rate, 0.25)
+            self.assertEqual(trainer.step(batch).learning_rate, 0.5)
+            self.assertEqual((trainer.steps, trainer.updates), (3, 3))
+
+    def test_evaluation(self):
+        plan = zg.compile(MLP, micro_batch=8, evaluate=True)
+        held = {name: array[:21] for name, array in self.data.items()}
+        self.command("--steps", "2", "--micro-batch", "8", "--eval-data",
+                     MLP_DATA)
+        with zg.Trainer(plan) as trainer:
+            for batch, _ in zip(batches(self.data, plan), range(2)):
+                trainer.step(batch)
+            self.assertEqual(trainer.evaluate(self.data),
+                             self.records()[-1]["eval_loss"])
+            parts = [{name: array[begin:begin + 7]
+                      for name, array in held.items()} for begin in (0, 7, 14)]
+            self.assertAlmostEqual(trainer.evaluate(parts),
+                                   trainer.evaluate(held), places=6)
+        with zg.Trainer(zg.compile(MLP, micro_batch=8)) as trainer:
+            with self.assertRaisesRegex(zg.Error, "give evaluate when"):
+                trainer.evaluate(held)
+
+    def test_gradients(self):
+        plan = zg.compile(MLP, micro_batch=8, optimizer="sgd", lr=0.5,
+                          dump_gradients=True, ranks=2)
+        with zg.Trainer(plan) as trainer:
+            before = trainer.state_dict()
+            trainer.accumulate(next(batches(self.data, plan)))
+            gradients = trainer.gradients()
+            trainer.update()
+            after = trainer.state_dict()
+            for name, gradient in gradients.items():
+                np.testing.assert_array_equal(
+                    after[name], before[name] - np.float32(0.5) * gradient)
+            with self.assertRaisesRegex(zg.Error, "between accumulate and"):
+                trainer.gradients()
+
+    def test_views_show_the_latest_update(self):
+        plan = zg.compile(MLP, micro_batch=8)
+        with zg.Trainer(plan) as trainer:
+            views = trainer.state_dict(copy=False)
+            before = trainer.state_dict()
+            for batch, _ in zip(batches(self.data, plan), range(2)):
+                trainer.step(batch)
+            after = trainer.state_dict()
+            for name, view in views.items():
+                np.testing.assert_array_equal(view, after[name])
+                self.assertTrue((view != before[name]).any())
+                with self.assertRaises(ValueError):
+                    view[...] = 0
+            self.assertEqual(sorted(trainer.optimizer_state())[0].split(".")[-1],
+                             "exp_avg")
+
+    def test_goes_on_from_a_checkpoint(self):
+        one = zg.compile(MLP, micro_batch=8)
+        two = zg.compile(MLP, micro_batch=4, ranks=2, zero=3)
+        whole = self.train(one, self.data, 4)[0]
+        steps = batches(self.data, one)
+        with zg.Trainer(two) as trainer:
+            losses = [float(trainer.step(next(steps))) for _ in range(2)]
+            path = trainer.save(self.path("c"))
+            self.assertEqual(path, self.path("c", "step-00000002"))
+        with zg.Trainer(one, resume=self.path("c")) as trainer:
+            self.assertEqual(trainer.steps, 2)
+            losses += [float(trainer.step(next(steps))) for _ in range(2)]
+        self.assertEqual(losses[:1], whole[:1])
+        np.testing.assert_allclose(losses, whole, rtol=1e-6)
+
+    def test_plans(self):
+        plan = zg.compile(MLP, micro_batch=8, ranks=2, zero=3)
+        self.assertIn("ZeRO stage 3 on 2 ranks", str(plan))
+        self.assertIn("<pre>", plan._repr_html_())
+        self.assertEqual(plan.ranks, 2)
+        needed = plan.memory["device"]
+        self.assertTrue(plan.fits(needed))
+        self.assertFalse(plan.fits(needed - 1))
+        self.assertTrue(plan.fits("80GiB"))
+        self.assertFalse(plan.fits("1 kB"))
+        self.assertIn("activation", plan.inspect("memory"))
+        with self.assertRaisesRegex(zg.InvalidArgument, "no part 'memroy'"):
+            plan.inspect("memroy")
+        plan.save(self.path("p.zgplan"))
+        loaded = zg.load(self.path("p.zgplan"))
+        self.assertEqual(loaded.facts, plan.facts)
+        # It is the command's, byte for byte.
+        self.succeeds("compile", MLP, "-o", "q.zgplan", "--micro-batch", "8",
+                      "--ranks", "2", "--zero", "3")
+        self.assertEqual(self.bytes_of("p.zgplan"), self.bytes_of("q.zgplan"))
+        plan.report(self.path("r.html"))
+        self.assertIn("<html", self.text("r.html"))
+        self.assertGreater(plan.simulate("x86-server")["step_seconds"], 0)
+        plan.dump(self.path("ir"))
+        self.assertTrue(os.listdir(self.path("ir")))
+        with self.assertRaisesRegex(zg.Error, "no model to compile"):
+            loaded.dump(self.path("ir2"))
+
+    def test_options(self):
+        with self.assertRaisesRegex(
+                zg.InvalidArgument,
+                "unknown option 'micro_bach'; did you mean micro_batch"):
+            zg.compile(MLP, micro_bach=8)
+        with self.assertRaisesRegex(zg.InvalidArgument, "zero is '5'"):
+            zg.compile(MLP, micro_batch=8, zero=5)
+        plan = zg.compile(MLP, config={
+            "train_micro_batch_size_per_gpu": 8,
+            "optimizer": {"type": "Adam", "params": {"lr": 0.25}}})
+        self.assertEqual(plan.facts["optimizer"]["learning_rate"], 0.25)
+        plan = zg.compile(MLP, micro_batch=8,
+                          group={"*.bias": {"weight_decay": 0, "lr": 0.5}})
+        self.assertEqual(len(plan.facts["groups"]), 2)
+        with self.assertRaisesRegex(zg.InvalidArgument,
+                                    "'zero'; 'zerograph compile' takes it"):
+            zg.Trainer(plan, zero=3)
+        with self.assertRaisesRegex(zg.InvalidArgument, "'steps'"):
+            zg.Trainer(plan, steps=3)
+        with self.assertRaisesRegex(zg.Error, "no.onnx"):
+            zg.compile(self.path("no.onnx"), micro_batch=8)
+        with self.assertRaisesRegex(zg.Error, "no.zgplan"):
+            zg.load(self.path("no.zgplan"))
+
+    def test_warnings_and_notes(self):
+        with self.assertWarnsRegex(UserWarning, "allow_tf32"):
+            zg.compile(MLP, micro_batch=8, allow_tf32=True)
+        plan = zg.compile(MLP, micro_batch=8)
+        with self.assertLogs("zerograph", logging.INFO) as log:
+            with zg.Trainer(plan, nvme_path=self.folder):
+                pass
+        self.assertIn("nvme_path has no effect", log.output[0])
+
+    def test_wrong_batches(self):
+        plan = zg.compile(MLP, micro_batch=8)
+        good = next(batches(self.data, plan))
+        x, labels = good["x"], good["labels"]
+        with zg.Trainer(plan) as trainer, zg.Trainer(plan) as other:
+            for batch, message in (
+                    ({"x": x}, "input 'labels' is missing"),
+                    ({"x": x.astype(np.float64), "labels": labels},
+                     "'x' is F64.*astype"),
+                    ({"x": x[:, :60], "labels": labels}, r"expected F32 \["),
+                    ({"x": x[:4], "labels": labels[:4]}, "has 4 samples"),
+                    ({"x": x, "labels": labels + 10}, "'labels' has the value"),
+                    ({"x": x.astype(np.complex64), "labels": labels},
+                     "elements of type complex64"),
+                    ((x,), "1 arrays, and the model 2 inputs: x, labels"),
+                    (x, "is a ndarray, expected a dictionary")):
+                with self.assertRaisesRegex(zg.InvalidArgument, message):
+                    trainer.step(batch)
+            # The same values in other forms are the same batch.
+            wide = np.zeros((8, 128), np.float32)
+            wide[:, ::2] = x
+            frozen = labels.copy()
+            frozen.flags.writeable = False
+            loss = other.step(good)
+            self.assertEqual(
+                trainer.step({"x": wide[:, ::2], "labels": frozen}), loss)
+            self.assertEqual(
+                trainer.step({"x": x.astype(">f4"), "labels": labels.tolist()}),
+                other.step(good))
+
+    def test_torch(self):
+        try:
+            import torch
+        except ImportError:
+            self.skipTest("this Python has no torch")
+        plan = zg.compile(MLP, micro_batch=8)
+        good = next(batches(self.data, plan))
+        with zg.Trainer(plan) as trainer, zg.Trainer(plan) as other:
+            batch = {name: torch.from_numpy(array.copy())
+                     for name, array in good.items()}
+            batch["x"].requires_grad_()
+            self.assertEqual(trainer.step(batch), other.step(good))
+            batch["x"] = batch["x"].to("meta")
+            with self.assertRaisesRegex(zg.InvalidArgument, "is on meta"):
+                trainer.step(batch)
+
+    def test_ends(self):
+        plan = zg.compile(MLP, micro_batch=8, ranks=2)
+        batch = next(batches(self.data, plan))
+        trainer = zg.Trainer(plan)
+        trainer.step(batch)
+        trainer.close()
+        trainer.close()
+        for call in (lambda: trainer.step(batch), trainer.state_dict,
+                     lambda: trainer.save(self.folder), lambda: trainer.steps):
+            with self.assertRaisesRegex(zg.Error, "was closed"):
+                call()
+        with self.assertRaisesRegex(ZeroDivisionError, "division"):
+            with zg.Trainer(plan) as trainer:
+                trainer.step(batch)
+                1 / 0
+        with self.assertRaisesRegex(zg.Error, "was closed"):
+            trainer.step(batch)
+        # Trainers keep their plan.
+        trainer = zg.Trainer(zg.compile(MLP, micro_batch=16))
+        trainer.step(batch)
+        trainer.close()
+
+    def test_nothing_leaks(self):
+        plan = zg.compile(MLP, micro_batch=8, ranks=2, zero=2)
+        batch = next(batches(self.data, plan))
+
+        def resident():
+            with open("/proc/self/statm") as file:
+                return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+        def use(count):
+            for _ in range(count):
+                with zg.Trainer(plan) as trainer:
+                    trainer.step(batch)
+
+        use(50)
+        before, files = resident(), len(os.listdir("/proc/self/fd"))
+        threads = len(os.listdir("/proc/self/task"))
+        use(1000)
+        self.assertLess(resident() - before, 8 << 20)
+        self.assertEqual(len(os.listdir("/proc/self/fd")), files)
+        self.assertEqual(len(os.listdir("/proc/self/task")), threads)
+
+    def test_a_fork_cannot_use_it(self):
+        plan = zg.compile(MLP, micro_batch=8, ranks=2)
+        batch = next(batches(self.data, plan))
+        with zg.Trainer(plan) as trainer:
+            child = os.fork()
+            if child == 0:
+                status = 1
+                try:
+                    trainer.step(batch)
+                except zg.Error as error:
+                    status = 0 if "was forked" in str(error) else 2
+                del trainer
+                os._exit(status)
+            self.assertEqual(os.waitpid(child, 0)[1], 0)
+            trainer.step(batch)
+
+    def script(self, text, *prefix, **variables):
+        """Runs a program that has MLP, `batch` and `rank`; its result, and how
+        long it took."""
+        self.put("script.py", f"""
+import sys
+sys.path.insert(0, {str(ROOT / "python")!r})
+import numpy as np, os, signal, threading, time
+import zerograph as zg
+MLP = {MLP!r}
+batch = {{"x": np.ones((16, 64), np.float32), "labels": np.arange(16) % 10}}
+rank = int(os.environ.get("OMPI_COMM_WORLD_RANK", 0))
+{text}
+""")
+        begin = time.monotonic()
+        done = subprocess.run(
+            [*prefix, sys.executable, self.path("script.py")],
+            capture_output=True, text=True, timeout=120, cwd=self.folder,
+            env={**os.environ, **variables})
+        return done, time.monotonic() - begin
+
+    def test_an_interrupt_comes_after_the_step(self):
+        done, seconds = self.script("""
+plan = zg.compile(MLP, micro_batch=8, ranks=2)
+threading.Timer(1, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    with zg.Trainer(plan) as trainer:
+        while True:
+            trainer.step(batch)
+except KeyboardInterrupt:
+    print("interrupted")
+""")
+        self.assertEqual((done.returncode, done.stdout), (0, "interrupted\n"),
+                         done.stderr)
+        self.assertLess(seconds, 30)
+
+    def test_nobody_closed_it(self):
+        done, _ = self.script("""
+trainer = zg.Trainer(zg.compile(MLP, micro_batch=8, ranks=2),
+                     checkpoint="c")
+trainer.step(batch)
+""")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("step-00000001", os.listdir(self.path("c")))
+
+    MPIRUN = (os.environ.get("MPIEXEC", "mpirun"), "--oversubscribe",
+              "--bind-to", "none", "-n", "2")
+    ROOT_MAY = {"OMPI_ALLOW_RUN_AS_ROOT": "1",
+                "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+    def test_processes(self):
+        plan = zg.compile(MLP, micro_batch=8, ranks=2, zero=3)
+        self.assertEqual(plan.samples, 16)
+        done, _ = self.script("""
+plan = zg.compile(MLP, micro_batch=8, zero=3)
+with zg.Trainer(plan) as trainer:
+    losses = [float(trainer.step(batch))]
+    # Each process's own part is as good as all.
+    own = {name: array[8 * rank:8 * rank + 8] for name, array in batch.items()}
+    losses += [float(trainer.step(own)) for _ in range(2)]
+    weights = trainer.state_dict()
+    path = trainer.save("c")
+if rank == 0:
+    np.savez("weights.npz", **weights)
+    print(losses, path)
+""", *self.MPIRUN, **self.ROOT_MAY)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        batch = {"x": np.ones((16, 64), np.float32),
+                 "labels": np.arange(16) % 10}
+        with zg.Trainer(plan) as trainer:
+            losses = [float(trainer.step(batch)) for _ in range(3)]
+            self.assertEqual(done.stdout.strip(),
+                             f"{losses} {os.path.join('c', 'step-00000003')}")
+            with np.load(self.path("weights.npz")) as weights:
+                for name, array in trainer.state_dict().items():
+                    np.testing.assert_array_equal(array, weights[name])
+
+    def test_a_process_that_fails_ends_the_others(self):
+        done, seconds = self.script("""
+plan = zg.compile(MLP, micro_batch=8)
+with zg.Trainer(plan) as trainer:
+    for i in range(10):
+        if rank == 1 and i == 3:
+            raise OSError("the loader's disk is gone")
+        trainer.step(batch)
+""", *self.MPIRUN, **self.ROOT_MAY)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("the loader's disk is gone", done.stderr)
+        self.assertLess(seconds, 60)
+
+    def test_a_plan_for_other_ranks(self):
+        done, _ = self.script("""
+plan = zg.compile(MLP, micro_batch=8, ranks=3)
+""", *self.MPIRUN, **self.ROOT_MAY)
+        self.assertIn("ranks 3, but 2 processes were started", done.stderr)
+        zg.compile(MLP, micro_batch=8, ranks=3).save(self.path("p.zgplan"))
+        done, seconds = self.script("""
+zg.Trainer(zg.load("p.zgplan"))
+""", *self.MPIRUN, **self.ROOT_MAY)
+        self.assertIn("the plan is for 3 ranks", done.stderr)
+        self.assertLess(seconds, 60)
+
+
+if __name__ == "__main__":
+    main()
