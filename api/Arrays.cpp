@@ -4,7 +4,8 @@
 
 using namespace zerograph;
 
-absl::StatusOr<TensorFile> api::arraysOf(const zg_array *arrays, size_t count) {
+absl::StatusOr<TensorFile> api::arraysOf(const char *what,
+                                         const zg_array *arrays, size_t count) {
   TensorFile batch;
   for (const zg_array &array : absl::MakeSpan(arrays, count)) {
     TensorExtent extent;
@@ -13,13 +14,13 @@ absl::StatusOr<TensorFile> api::arraysOf(const zg_array *arrays, size_t count) {
     if (extent.type == plan::ELEMENT_INVALID ||
         !byteCount(extent.shape, elementSize(extent.type), extent.bytes)) {
       return absl::InvalidArgumentError(
-          absl::StrCat("the batch: array '", array.name, "' is ", array.type,
-                       " ", shapeText(extent.shape), ", which no input is"));
+          absl::StrCat(what, ": array '", array.name, "' is ", array.type, " ",
+                       shapeText(extent.shape), ", which no input is"));
     }
     extent.file = File::ofMemory(array.name, array.data, extent.bytes);
     if (!batch.emplace(array.name, std::move(extent)).second) {
       return absl::InvalidArgumentError(
-          absl::StrCat("the batch: array '", array.name, "' is given twice"));
+          absl::StrCat(what, ": array '", array.name, "' is given twice"));
     }
   }
   return batch;

@@ -8,8 +8,10 @@
 
 namespace zerograph::api {
 
-/// Returns the caller's arrays by name, in the memory where they are.
-absl::StatusOr<TensorFile> arraysOf(const zg_array *arrays, size_t count);
+/// Returns the caller's arrays by name, in the memory where they are. `what` is
+/// what errors call them.
+absl::StatusOr<TensorFile> arraysOf(const char *what, const zg_array *arrays,
+                                    size_t count);
 
 } // namespace zerograph::api
 

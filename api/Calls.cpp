@@ -29,6 +29,8 @@ absl::Status withoutExceptions(absl::FunctionRef<absl::Status()> work) {
   } catch (const std::exception &error) {
     return absl::InternalError(
         absl::StrCat("a fault of the library: ", error.what()));
+  } catch (...) {
+    return absl::InternalError("a fault of the library");
   }
 }
 

@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 
 #include <filesystem>
+#include <mutex>
 
 using namespace zerograph;
 namespace fs = std::filesystem;
@@ -108,8 +109,12 @@ absl::StatusOr<std::string> inspect(const LoadedPlan &plan,
 } // namespace
 
 absl::StatusOr<std::shared_ptr<Processes>> api::joinProcesses(double deadline) {
+  static std::mutex mutex;
   static std::shared_ptr<Processes> joined;
+  static Owner owner;
+  std::lock_guard<std::mutex> lock(mutex);
   if (joined) {
+    ZG_RETURN_IF_ERROR(owner.check("rank"));
     return joined;
   }
   ZG_ASSIGN_OR_RETURN(std::optional<Launch> launch, detectLaunch());
@@ -117,7 +122,12 @@ absl::StatusOr<std::shared_ptr<Processes>> api::joinProcesses(double deadline) {
     return nullptr;
   }
   ZG_ASSIGN_OR_RETURN(joined, Processes::join(*launch, deadline));
-  std::atexit([] { joined->end(); });
+  owner = Owner();
+  std::atexit([] {
+    if (owner.isHere()) {
+      joined->end();
+    }
+  });
   return joined;
 }
 
@@ -126,7 +136,8 @@ zg_code zg_compile(const char *model, const char *const *options, size_t count,
   return api::guard([&]() -> absl::Status {
     std::optional<ExampleArrays> given;
     if (arrays > 0) {
-      ZG_ASSIGN_OR_RETURN(TensorFile named, api::arraysOf(example, arrays));
+      ZG_ASSIGN_OR_RETURN(TensorFile named,
+                          api::arraysOf("the example", example, arrays));
       given = {"the example", std::move(named)};
     }
     ZG_ASSIGN_OR_RETURN(CompiledPlan made,

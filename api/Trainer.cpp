@@ -162,7 +162,8 @@ zg_code zg_trainer_step(zg_trainer *trainer, const zg_array *arrays,
                         size_t count, zg_step *step) {
   return api::guard([&]() -> absl::Status {
     ZG_RETURN_IF_ERROR(check(trainer));
-    ZG_ASSIGN_OR_RETURN(TensorFile batch, api::arraysOf(arrays, count));
+    ZG_ASSIGN_OR_RETURN(TensorFile batch,
+                        api::arraysOf("the batch", arrays, count));
     ZG_ASSIGN_OR_RETURN(StepResult made, trainer->run->step(batch));
     give(made, step);
     return absl::OkStatus();
@@ -173,7 +174,8 @@ zg_code zg_trainer_accumulate(zg_trainer *trainer, const zg_array *arrays,
                               size_t count) {
   return api::guard([&]() -> absl::Status {
     ZG_RETURN_IF_ERROR(check(trainer));
-    ZG_ASSIGN_OR_RETURN(TensorFile batch, api::arraysOf(arrays, count));
+    ZG_ASSIGN_OR_RETURN(TensorFile batch,
+                        api::arraysOf("the batch", arrays, count));
     return trainer->run->accumulate(batch);
   });
 }
@@ -191,7 +193,8 @@ zg_code zg_trainer_evaluate(zg_trainer *trainer, const zg_array *arrays,
                             size_t count, double *loss, double *divisor) {
   return api::guard([&]() -> absl::Status {
     ZG_RETURN_IF_ERROR(check(trainer));
-    ZG_ASSIGN_OR_RETURN(TensorFile batch, api::arraysOf(arrays, count));
+    ZG_ASSIGN_OR_RETURN(TensorFile batch,
+                        api::arraysOf("the batch", arrays, count));
     ZG_ASSIGN_OR_RETURN(EvaluatedSum sum, trainer->run->evaluate(batch));
     *loss = sum.loss;
     *divisor = *sum.count;
@@ -277,9 +280,11 @@ zg_code zg_trainer_end(zg_trainer *trainer) {
 }
 
 void zg_trainer_abort(zg_trainer *trainer, const char *reason) {
-  if (trainer->owner.isHere()) {
+  api::guard([&] {
+    ZG_RETURN_IF_ERROR(check(trainer));
     trainer->run->abort(reason);
-  }
+    return absl::OkStatus();
+  });
 }
 
 void zg_trainer_free(zg_trainer *trainer) {

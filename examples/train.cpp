@@ -48,9 +48,9 @@ absl::Status run(const std::string &plan_path, const std::string &weights) {
     }
     ZG_ASSIGN_OR_RETURN(
         StepResult step,
-        trainer->step({{"x", extentOf("x", plan::F32, {samples, kPixels}, x)},
-                       {"labels",
-                        extentOf("labels", plan::I64, {samples}, labels)}}));
+        trainer->step(
+            {{"x", extentOf("x", plan::F32, {samples, kPixels}, x)},
+             {"labels", extentOf("labels", plan::I64, {samples}, labels)}}));
     std::cout << "step " << i + 1 << "  loss " << step.loss << "\n";
   }
   ZG_RETURN_IF_ERROR(trainer->saveWeights(weights, /*adapters_alone=*/false));

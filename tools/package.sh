@@ -45,7 +45,8 @@ ldd "$folder"/bin/zerograph "$folder"/bin/zerograph-run |
     libzerograph.so) continue ;;
   esac
   cp -L "$file" "$folder/lib/"
-  package=$(dpkg -S "$(realpath "$file")" | cut -d: -f1)
+  # By its name: a package may say /lib where the file is in /usr/lib.
+  package=$(dpkg -S "*/$(basename "$(realpath "$file")")" | cut -d: -f1 | head -1)
   cp -L "/usr/share/doc/$package/copyright" "$licenses/$package"
 done
 for package in "${LINKED[@]}"; do

@@ -1,78 +1,9 @@
-"""What state_dict() calls the tensors of an exported model, as a file for
-`--names` of `zerograph`. Import it where the model is exported:
+"""The names of a model's tensors, for who exports from a checkout: see
+python/zerograph/names.py."""
 
-    torch.onnx.export(WithLoss(model), ..., "model.onnx", ...)
-    state_dict_names.write(model, "model.onnx", "names.json")
+import pathlib
+import sys
 
-Exporters put the names of wrappers before a name, store tied weights under any
-of their names, and may rename and transpose weights. So a tensor is found by
-the end of its name or, where that leads to nothing, by its values, which must
-still be those that were exported.
-"""
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "python"))
 
-import json
-
-
-def match(ours, theirs):
-    """Whether two arrays are equal: "same", "transposed" or None."""
-    if ours.shape == theirs.shape and (ours == theirs).all():
-        return "same"
-    if (ours.ndim == 2 and ours.shape == theirs.shape[::-1]
-            and (ours == theirs.T).all()):
-        return "transposed"
-    return None
-
-
-def names_of(model, path):
-    """(Initializer -> name, or {"name": ..., "transposed": True}; those of
-    named_parameters() that were not found)."""
-    import onnx
-    from onnx import numpy_helper
-
-    arrays, first = {}, {}
-    known = {}  # every name, also of tied weights -> the first name of these
-    saved = model.state_dict()  # without buffers that are not persistent
-    for named in (model.named_parameters(remove_duplicate=False),
-                  ((name, tensor) for name, tensor in
-                   model.named_buffers(remove_duplicate=False)
-                   if name in saved)):
-        for name, tensor in named:
-            known[name] = first.setdefault(id(tensor), name)
-            arrays[known[name]] = tensor.detach().cpu().float().numpy()
-
-    names, renamed = {}, []
-    for initializer in onnx.load(path).graph.initializer:
-        array = numpy_helper.to_array(initializer)
-        parts = initializer.name.split(".")
-        for begin in range(len(parts)):
-            name = known.get(".".join(parts[begin:]))
-            how = match(array, arrays[name]) if name else None
-            if how:
-                names[initializer.name] = name, how
-                break
-        else:
-            renamed.append((initializer.name, array))
-    found = {name for name, _ in names.values()}
-    for initializer, array in renamed:
-        same = [(name, match(array, own)) for name, own in arrays.items()
-                if name not in found and array.size > 1]
-        same = [(name, how) for name, how in same if how]
-        if len(same) == 1:  # else it may be any of these
-            names[initializer] = same[0]
-            found.add(same[0][0])
-    missing = [name for name, _ in model.named_parameters()
-               if name not in found]
-    return {initializer: name if how == "same" else
-            {"name": name, "transposed": True}
-            for initializer, (name, how) in names.items()}, missing
-
-
-def write(model, path, output):
-    """Of the model that was exported to `path`, with or without a wrapper."""
-    names, missing = names_of(model, path)
-    if missing:
-        raise ValueError(f"{path} has no tensor with the values of "
-                         f"{', '.join(missing)}: are they as when the model "
-                         "was exported?")
-    with open(output, "w") as file:
-        json.dump(names, file, indent=1, sort_keys=True)
+from zerograph.names import names_of, write  # noqa: E402, F401

@@ -23,7 +23,7 @@ date = time.gmtime(int(os.environ["SOURCE_DATE_EPOCH"]))[:6]
 
 # Path in the wheel -> bytes, whether it is a program.
 files = {str(path.relative_to(python)): (path.read_bytes(), False)
-         for path in sorted(python.glob("zerograph/*"))
+         for path in sorted(python.rglob("*"))
          if path.suffix == ".py" or path.name == "py.typed"}
 for path in sorted(folder.rglob("*")):
     if path.is_file():
@@ -46,7 +46,7 @@ Root-Is-Purelib: false
 Tag: {tag}
 """.encode(), False)
 files[f"{info}/entry_points.txt"] = ("[console_scripts]\n" + "".join(
-    f"{name} = zerograph._programs:{name.replace('-', '_')}\n"
+    f"{name} = _zerograph_programs:{name.replace('-', '_')}\n"
     for name in programs)).encode(), False
 
 record = ""

@@ -10,13 +10,27 @@
         trainer.save_weights("trained.safetensors")
 
 Arrays are numpy's, PyTorch's, or others that speak DLPack. numpy is all that
-this package needs.
+this package needs; `zg.export` and `zg.check`, which write model.onnx and
+compare it with PyTorch, need torch, onnx and onnxscript.
 """
 
-from ._library import Error, InvalidArgument, version as _version
+from . import names
+from ._library import Error, InvalidArgument
 from ._plan import Plan, compile, load
 from ._trainer import Loss, Trainer
 
-__version__ = _version()
-__all__ = ["Error", "InvalidArgument", "Loss", "Plan", "Trainer", "compile",
-           "load"]
+__all__ = ["Error", "InvalidArgument", "Loss", "Plan", "Trainer", "check",
+           "compile", "export", "load", "names"]
+
+#: What needs PyTorch, imported when it is used: name -> module.
+_NEED_TORCH = {"export": "._export", "check": "._check"}
+
+
+def __getattr__(name):
+    if name == "__version__":
+        from ._library import library
+        return library().zg_version().decode()
+    if name not in _NEED_TORCH:
+        raise AttributeError(f"module 'zerograph' has no attribute '{name}'")
+    from importlib import import_module
+    return getattr(import_module(_NEED_TORCH[name], __name__), name)

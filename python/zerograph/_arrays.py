@@ -100,11 +100,12 @@ def empty(kind: str, shape: list[int]) -> np.ndarray:
     raise ValueError(kind)
 
 
-def at(address: int, kind: str, shape: list[int]) -> np.ndarray:
-    """Returns a view of memory, which cannot be written."""
+def at(address: int, kind: str, shape: list[int], owner: Any) -> np.ndarray:
+    """Returns a view of memory, which cannot be written and keeps its owner."""
     like = empty(kind, [0])
     elements = int(np.prod(shape))
     buffer = (ctypes.c_char * (elements * like.itemsize)).from_address(address)
+    buffer.owner = owner
     view = np.frombuffer(buffer, like.dtype, elements).reshape(shape)
     view.flags.writeable = False
     return view

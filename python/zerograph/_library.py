@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import functools
 import logging
@@ -115,17 +116,9 @@ def library() -> ctypes.CDLL:
     loaded.zg_trainer_abort.argtypes = [_Handle, ctypes.c_char_p]
     loaded.zg_on_note.argtypes = [_NoteHandler, ctypes.c_void_p]
     loaded.zg_on_note(_take_note, None)
+    # Who speaks when Python has ended finds no handler.
+    atexit.register(loaded.zg_on_note, _NoteHandler(), None)
     return loaded
-
-
-def version() -> str:
-    """Returns the version of the package, which its wheel has in its name."""
-    try:
-        from importlib.metadata import PackageNotFoundError
-        from importlib.metadata import version as installed
-        return installed("zerograph")
-    except PackageNotFoundError:
-        return "0"
 
 
 def _in_python(text: str) -> str:
@@ -134,16 +127,20 @@ def _in_python(text: str) -> str:
                   lambda match: match[1].replace("-", "_"), text)
 
 
-def check(code: int) -> None:
-    """Says what the library has noted, and raises its error if `code` is
-    one."""
+def say_notes() -> None:
+    """Says what the library has noted since. A warning may be an exception to
+    the caller: what was made is to be safe before."""
     while not _notes.empty():
         warning, text = _notes.get()
         text = _in_python(text.decode())
         if warning:
-            warnings.warn(text, stacklevel=4)
+            warnings.warn(text, stacklevel=3)
         else:
             logging.getLogger("zerograph").info(text)
+
+
+def check(code: int) -> None:
+    """Raises the library's error if `code` is one."""
     if code:
         text = _in_python(library().zg_error().decode())
         raise (InvalidArgument if code == _INVALID_ARGUMENT else Error)(text)

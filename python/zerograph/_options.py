@@ -11,6 +11,8 @@ from collections.abc import Mapping
 def _text(value) -> str:
     if isinstance(value, Mapping):
         return ",".join(f"{name}={_text(one)}" for name, one in value.items())
+    if isinstance(value, bool):
+        return "true" if value else "false"
     if isinstance(value, numbers.Number):
         return repr(value.item() if hasattr(value, "item") else value)
     return os.fspath(value)
@@ -18,8 +20,6 @@ def _text(value) -> str:
 
 def _values(value) -> list[str]:
     """Returns the texts of an option, one for each time that it is given."""
-    if isinstance(value, bool):
-        return ["true" if value else "false"]
     if isinstance(value, Mapping):
         # dim={"seq": 128} and group={"*.bias": {"weight_decay": 0}}
         return [f"{name}{':' if isinstance(one, Mapping) else '='}{_text(one)}"

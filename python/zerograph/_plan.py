@@ -8,15 +8,17 @@ import html
 import json
 import os
 import re
+import shutil
 import subprocess
+import sys
 import tempfile
 import weakref
 from collections.abc import Mapping
 from typing import Any
 
-from ._arrays import Arrays, as_numpy
-from ._library import (Error, InvalidArgument, check, home, library, take_text,
-                       texts)
+from ._arrays import Arrays
+from ._library import (Error, InvalidArgument, check, home, library, say_notes,
+                       take_text, texts)
 from ._options import command_line
 
 _UNITS = {"": 1, "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
@@ -127,50 +129,73 @@ class Plan:
         return f"<pre>{html.escape(self.inspect())}</pre>"
 
 
-def _micro_batch(example: Mapping[str, Any], options: dict) -> int | None:
-    """Returns the samples of a rank's micro-batch, if `example` is the batch of
-    a step and nothing else says it."""
-    if options.get("micro_batch") or options.get("config"):
-        return options.get("micro_batch")
-    rows = [as_numpy(name, value)[0].shape[:1]
-            for name, value in example.items()]
-    samples = next((shape[0] for shape in rows if shape), None)
-    parts = options.get("ranks") or 1
-    parts *= options.get("accumulate") or 1
-    if samples is not None and samples % parts:
-        raise InvalidArgument(
-            f"the example has {samples} samples, which ranks and accumulate "
-            f"do not divide into {parts} equal micro-batches")
-    return samples and samples // parts
+def _is_module(model) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(model, torch.nn.Module)
 
 
-def compile(model: str | os.PathLike, example: Mapping[str, Any] | None = None,
-            **options) -> Plan:
-    """Compiles MODEL.onnx to a plan.
+def _compile_module(module, example, loss, options: dict) -> Plan:
+    """Exports a PyTorch module, and compiles what it trains."""
+    from ._export import export
+    from ._wrapper import as_batch
+    if example is None:
+        raise InvalidArgument("to export a module, give example=, a batch")
+    folder = tempfile.mkdtemp(prefix="zerograph-")
+    remove = functools.partial(shutil.rmtree, folder, ignore_errors=True)
+    path = os.path.join(folder, "model.onnx")
+    try:
+        found = export(module, example, path, loss, compare=False)
+        frozen = found.freeze + _list(options.pop("freeze", None))
+        plan = compile(path, as_batch(module, example),
+                       **{**options, "freeze": frozen or None})
+    except BaseException:
+        remove()
+        raise
+    weakref.finalize(plan, remove)  # the file has the weights
+    return plan
+
+
+def _list(value) -> list:
+    return [] if value is None else [value] if isinstance(value, str) else value
+
+
+def compile(model, example: Mapping[str, Any] | tuple | None = None,
+            loss=None, **options) -> Plan:
+    """Compiles MODEL.onnx, or a module of PyTorch, to a plan.
 
     `example` is a batch of a step, whose shapes say how large the model's
-    symbolic dims are; its values are not read. Options are those of `zerograph
+    symbolic dims and a micro-batch are; its values are not read. A module is exported first, as
+    `zg.export` does, with `loss`, and without the comparison. Options are those of `zerograph
     compile`, with underscores: ranks=2, zero=3, micro_batch=8,
     precision="bf16", betas=(0.9, 0.95), dim={"seq": 128},
     group={"*.bias": {"weight_decay": 0}}, config={...} (DeepSpeed's).
     docs/options.md has all of them.
     """
+    if _is_module(model):
+        return _compile_module(model, example, loss, options)
+    if loss is not None and not isinstance(loss, str):
+        raise InvalidArgument("a function as loss= is for modules of PyTorch; a "
+                              "file takes a name, as loss=\"cross_entropy\"")
+    given = dict(options, loss=loss)
     arrays = Arrays({}, [])
-    given = dict(options)
     if example is not None:
         arrays = Arrays(example, list(example))
-        given["micro_batch"] = _micro_batch(example, options)
     handle = ctypes.c_void_p()
     with tempfile.TemporaryDirectory() as folder:
         arguments = command_line(given, folder)
         check(library().zg_compile(os.fsencode(model), texts(arguments),
                                    len(arguments), arrays.pointer, arrays.count,
                                    ctypes.byref(handle)))
-    return Plan(handle.value, {"model": model, "example": example, **options})
+    plan = Plan(handle.value, {"model": model, "example": example,
+                               "loss": loss, **options})
+    say_notes()
+    return plan
 
 
 def load(path: str | os.PathLike) -> Plan:
     """Reads a plan that `Plan.save` or `zerograph compile` wrote."""
     handle = ctypes.c_void_p()
     check(library().zg_plan_read(os.fsencode(path), ctypes.byref(handle)))
-    return Plan(handle.value)
+    plan = Plan(handle.value)
+    say_notes()
+    return plan

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import ctypes
-import functools
 import json
 import math
 import os
@@ -17,12 +16,24 @@ from typing import Any
 import numpy as np
 
 from ._arrays import Arrays, at, empty, widened
-from ._library import Error, Step, check, library, take_text, texts
+from ._library import (Error, InvalidArgument, Step, check, library,
+                       say_notes, take_text, texts)
 from ._options import command_line
 from ._plan import Plan
 
-#: Trainers that have not ended, which the end of the process ends.
-_open: weakref.WeakSet[Trainer] = weakref.WeakSet()
+#: Trainers that have not ended, in the order in which they were made: the end of
+#: the process ends them so, in every process.
+_open: dict[int, weakref.ref[Trainer]] = {}
+
+
+class _Memory:
+    """A trainer of the library, which lives as long as somebody sees its
+    memory."""
+
+    def __init__(self, handle: ctypes.c_void_p):
+        self.handle = handle
+        finalizer = weakref.finalize(self, library().zg_trainer_free, handle)
+        finalizer.atexit = False  # `_end_all` ends what is open, in order
 
 
 class Loss(float):
@@ -65,7 +76,7 @@ class Trainer:
 
     def __init__(self, plan: Plan, **options):
         self._library = library()
-        self._handle = None
+        self._memory = None
         self._plan = plan
         self._names = plan.inputs
         handle = ctypes.c_void_p()
@@ -74,13 +85,13 @@ class Trainer:
             check(self._library.zg_trainer_create(
                 plan._handle, texts(arguments), len(arguments),
                 ctypes.byref(handle)))
-        self._handle = handle
-        self._finalizer = weakref.finalize(
-            self, self._library.zg_trainer_free, handle)
-        self._finalizer.atexit = False  # `_end_all` does it in order
+        self._memory = _Memory(handle)
+        self._process = os.getpid()
         self._step = Step()
-        self._rate = None
-        _open.add(self)
+        self._rate: float | None = None
+        self._entries: dict[str, list[dict]] = {}
+        _open[id(self)] = weakref.ref(self)
+        say_notes()
 
     @property
     def plan(self) -> Plan:
@@ -110,7 +121,7 @@ class Trainer:
         check(self._library.zg_trainer_step(self._live(), arrays.pointer,
                                             arrays.count,
                                             ctypes.byref(self._step)))
-        return Loss._of(self._step)
+        return self._made()
 
     def accumulate(self, batch: Mapping[str, Any] | tuple | list) -> None:
         """Does the first part of a step, all but the update: `gradients` has
@@ -124,14 +135,16 @@ class Trainer:
         self._set_rate(lr)
         check(self._library.zg_trainer_update(self._live(),
                                               ctypes.byref(self._step)))
-        return Loss._of(self._step)
+        return self._made()
 
     def evaluate(self, batches: Mapping[str, Any] | Iterable) -> float:
         """Returns the mean loss of samples that are not trained on, without
         dropout and with BatchNorm's running statistics: of one batch, or of
         all in an iterable. Each has any number of samples; in several processes
         all give the same. The plan was compiled with evaluate=True."""
-        if isinstance(batches, Mapping):
+        if isinstance(batches, Mapping) or (
+                isinstance(batches, tuple) and
+                not isinstance(batches[0], (Mapping, tuple, list))):
             batches = [batches]
         losses = divisors = 0.0
         for batch in batches:
@@ -142,6 +155,7 @@ class Trainer:
                 ctypes.byref(divisor)))
             losses += loss.value
             divisors += divisor.value
+        say_notes()
         if not divisors:
             raise Error("there is no batch to evaluate")
         return losses / divisors
@@ -151,7 +165,7 @@ class Trainer:
         where the plan computes in 16 bits.
 
         With copy=False those that one rank holds whole are views of its memory,
-        which show the latest update and are gone with the trainer.
+        which show the latest update.
         """
         return self._read("parameters", copy)
 
@@ -179,23 +193,27 @@ class Trainer:
         path = ctypes.c_void_p()
         check(self._library.zg_trainer_checkpoint(
             self._live(), os.fsencode(folder), ctypes.byref(path)))
-        return take_text(path)
+        text = take_text(path)
+        say_notes()
+        return text
 
     def close(self) -> None:
         """Ends the run in good order; all processes call it. A `with` block
         does."""
-        if self._handle is None:
+        if self._memory is None:
             return
         try:
-            check(self._library.zg_trainer_end(self._handle))
+            check(self._library.zg_trainer_end(self._memory.handle))
         finally:
-            self._free()
+            self._forget()
+        say_notes()
 
     def abandon(self, reason: str = "its caller failed") -> None:
         """Ends the run for all ranks, since this process cannot go on."""
-        if self._handle is not None:
-            self._library.zg_trainer_abort(self._handle, reason.encode())
-            self._free()
+        if self._memory is not None:
+            self._library.zg_trainer_abort(self._memory.handle,
+                                           reason.encode())
+            self._forget()
 
     def __enter__(self) -> Trainer:
         return self
@@ -207,20 +225,27 @@ class Trainer:
             self.abandon(f"{kind.__name__}: {error}")
 
     def _live(self) -> ctypes.c_void_p:
-        if self._handle is None:
+        if self._memory is None:
             raise Error("this trainer was closed: make another one, with "
                         "resume=FOLDER to go on from a checkpoint")
-        return self._handle
+        return self._memory.handle
 
-    def _free(self) -> None:
-        self._handle = None
-        _open.discard(self)
-        self._finalizer()
+    def _forget(self) -> None:
+        self._memory = None  # views may still have it
+        _open.pop(id(self), None)
 
-    def _set_rate(self, rate: float | None) -> None:
+    def _made(self) -> Loss:
+        loss = Loss._of(self._step)
+        say_notes()
+        return loss
+
+    def _set_rate(self, lr: float | None) -> None:
+        rate = None if lr is None else float(lr)
+        if rate is not None and math.isnan(rate):
+            raise InvalidArgument("lr is not a number")
         if rate != self._rate:
             check(self._library.zg_trainer_set_rate(
-                self._live(), math.nan if rate is None else float(rate)))
+                self._live(), math.nan if rate is None else rate))
             self._rate = rate
 
     def _position(self) -> tuple[int, int]:
@@ -229,12 +254,13 @@ class Trainer:
             self._live(), ctypes.byref(steps), ctypes.byref(updates)))
         return steps.value, updates.value
 
-    @functools.lru_cache(maxsize=None)
     def _arrays(self, what: str) -> list[dict]:
-        text = ctypes.c_void_p()
-        check(self._library.zg_trainer_arrays(self._live(), what.encode(),
-                                              ctypes.byref(text)))
-        return json.loads(take_text(text))
+        if what not in self._entries:
+            text = ctypes.c_void_p()
+            check(self._library.zg_trainer_arrays(self._live(), what.encode(),
+                                                  ctypes.byref(text)))
+            self._entries[what] = json.loads(take_text(text))
+        return self._entries[what]
 
     def _read(self, what: str, copy: bool) -> dict[str, np.ndarray]:
         entries = self._arrays(what)
@@ -243,7 +269,8 @@ class Trainer:
         if not copy:
             check(self._library.zg_trainer_find(self._live(), what.encode(),
                                                 found, count))
-        arrays = [at(address, one["type"], one["shape"]) if address
+        arrays = [at(address, one["type"], one["shape"], self._memory)
+                  if address
                   else empty(one["type"], one["shape"])
                   for one, address in zip(entries, found)]
         if copy or not all(found):
@@ -258,11 +285,17 @@ class Trainer:
 
 @atexit.register
 def _end_all() -> None:
-    """Ends trainers that nobody closed: in good order, unless the process ends
+    """Ends trainers that nobody closed: in good order, unless the program ends
     by an exception."""
-    failed = getattr(sys, "last_value", None)
-    for trainer in list(_open):
-        if failed is None:
-            trainer.close()
-        else:
-            trainer.abandon(f"{type(failed).__name__}: {failed}")
+    failed = None if hasattr(sys, "ps1") else getattr(sys, "last_value", None)
+    for reference in list(_open.values()):
+        trainer = reference()
+        if trainer is None or trainer._process != os.getpid():
+            continue
+        try:
+            if failed is None:
+                trainer.close()
+            else:
+                trainer.abandon(f"{type(failed).__name__}: {failed}")
+        except Exception as error:  # the others are to end too
+            print(f"zerograph: {error}", file=sys.stderr)

@@ -53,11 +53,7 @@ absl::StatusOr<std::unique_ptr<LiveRun>> LiveRun::open(const LoadedPlan &plan,
   return run;
 }
 
-LiveRun::~LiveRun() {
-  if (ended.ok()) {
-    abort("its run was given up");
-  }
-}
+LiveRun::~LiveRun() { abort("its run was given up"); }
 
 absl::Status LiveRun::forEach(Work work) {
   if (!ended.ok()) {
@@ -200,23 +196,48 @@ void LiveRun::setLearningRate(std::optional<double> rate) {
   }
 }
 
-absl::StatusOr<std::string> LiveRun::saveCheckpoint(const std::string &folder) {
+absl::Status LiveRun::agreeOn(const std::string &what,
+                              const absl::Status &first) {
+  if (!ended.ok()) {
+    return ended;
+  }
+  return ranks->forEach([&](size_t i) {
+    return (*ranks)[i].agreeOn(what, i == 0 ? first : absl::OkStatus());
+  });
+}
+
+/// Has checkpoints go to another folder. One that cannot be used changes
+/// nothing.
+absl::Status LiveRun::moveCheckpoints(const std::string &folder) {
   Session &session = ranks->session();
-  if (session.options.checkpoint != folder) {
-    // The old folder goes when nobody writes to it any more.
-    ZG_RETURN_IF_ERROR(
-        forEach([&](size_t i) { return (*ranks)[i].finishCheckpoints(); }));
-    session.checkpoints.reset();
-    session.options.checkpoint = folder;
-    if (session.first()) {
-      // A folder that cannot be used ends nothing where ranks are threads.
-      absl::Status opened = openCheckpoints(session);
-      if (!opened.ok() && session.processes == 1) {
-        session.options.checkpoint.clear();
-        return opened;
-      }
-      ZG_RETURN_IF_ERROR(forEach([&](size_t) { return opened; }));
+  std::unique_ptr<CheckpointFolder> opened;
+  absl::Status status;
+  if (session.first()) {
+    // A folder that this run has used may hold what it wrote there.
+    uint64_t steps =
+        folders.count(folder) > 0 ? position().steps : session.firstStep();
+    auto result = openCheckpoints(session, folder, steps);
+    status = result.status();
+    if (result.ok()) {
+      opened = *std::move(result);
     }
+  }
+  ZG_RETURN_IF_ERROR(agreeOn("opening the folder of checkpoints", status));
+  // The old folder goes when nobody writes to it any more.
+  ZG_RETURN_IF_ERROR(
+      forEach([&](size_t i) { return (*ranks)[i].finishCheckpoints(); }));
+  session.checkpoints = std::move(opened);
+  session.options.checkpoint = folder;
+  folders.insert(folder);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> LiveRun::saveCheckpoint(const std::string &folder) {
+  if (!ended.ok()) {
+    return ended;
+  }
+  if (ranks->session().options.checkpoint != folder) {
+    ZG_RETURN_IF_ERROR(moveCheckpoints(folder));
   }
   ZG_RETURN_IF_ERROR(
       forEach([&](size_t i) { return (*ranks)[i].saveCheckpoint(); }));
@@ -225,6 +246,9 @@ absl::StatusOr<std::string> LiveRun::saveCheckpoint(const std::string &folder) {
 
 absl::Status LiveRun::saveWeights(const std::string &path,
                                   bool adapters_alone) {
+  if (!ended.ok()) {
+    return ended;
+  }
   Session &session = ranks->session();
   if (adapters_alone && !hasAdapters(plan())) {
     return absl::FailedPreconditionError(
@@ -233,18 +257,21 @@ absl::Status LiveRun::saveWeights(const std::string &path,
   SavedFile file;
   file.request = {"saving weights", path, {}};
   file.request.options.trainable_only = adapters_alone;
+  session.merged.reset();
   if (!adapters_alone && hasAdapters(plan())) {
     session.merged.emplace(plan());
     file.request.options.merged = &*session.merged;
   }
+  absl::Status created;
   if (session.first()) {
-    ZG_ASSIGN_OR_RETURN(file.writer,
-                        createWeightFile(path, plan(), file.request.options));
+    auto writer = createWeightFile(path, plan(), file.request.options);
+    created = writer.status();
+    if (writer.ok()) {
+      file.writer = *std::move(writer);
+    }
   }
-  absl::Status saved =
-      forEach([&](size_t i) { return (*ranks)[i].save(file); });
-  session.merged.reset();
-  return saved;
+  ZG_RETURN_IF_ERROR(agreeOn("saving weights", created));
+  return forEach([&](size_t i) { return (*ranks)[i].save(file); });
 }
 
 absl::Status LiveRun::read(WeightFileOptions options, const WeightSink &sink) {
@@ -275,6 +302,9 @@ absl::Status LiveRun::end() {
 }
 
 void LiveRun::abort(const std::string &reason) {
+  if (!ended.ok()) {
+    return; // what ranks exchange by may be another run's by now
+  }
   ended = absl::CancelledError(absl::StrCat("the run has ended: ", reason));
   for (size_t i = 0; i < ranks->size(); ++i) {
     (*ranks)[i].abort(absl::CancelledError(reason));

@@ -6,6 +6,7 @@
 #include "runtime/exec/RanksHere.h"
 
 #include <map>
+#include <set>
 #include <string>
 #include <type_traits>
 
@@ -84,6 +85,9 @@ private:
   };
   Parts partsOf(const DataSource &batch) const;
   absl::Status accumulateOn(size_t i, const DataSource &batch);
+  /// Returns an error of the first rank on all, without ending the run.
+  absl::Status agreeOn(const std::string &what, const absl::Status &first);
+  absl::Status moveCheckpoints(const std::string &folder);
   Trainer &training() { return *(*ranks)[0].training(); }
   /// Returns the batch, once it is known to be right.
   absl::StatusOr<std::unique_ptr<DataSource>> check(const TensorFile &arrays);
@@ -91,7 +95,8 @@ private:
   void warnOfIndices(const DataSource &batch);
 
   std::unique_ptr<RanksHere> ranks;
-  absl::Status ended; ///< why no more calls are possible
+  absl::Status ended;            ///< why no more calls are possible
+  std::set<std::string> folders; ///< that checkpoints were written to
   bool accumulated = false;
   bool warned_of_indices = false;
 };

@@ -23,6 +23,8 @@ public:
   /// Allocates what copies need; called before the first step, or after
   /// `finish` for another folder.
   absl::Status open(const RankMemory &memory);
+  /// Returns whether some can be written.
+  bool areOpen() const { return writer != nullptr; }
 
   /// Copies what a checkpoint needs, where one is due; called after each step.
   /// `last` says that no step follows. Waits for the one before it, where that

@@ -362,8 +362,10 @@ absl::Status RankRun::gather(const WeightFileOptions &options,
 }
 
 absl::Status RankRun::saveCheckpoint() {
-  ZG_RETURN_IF_ERROR(joinCheckpoints(session, control));
-  ZG_RETURN_IF_ERROR(checkpoints.open(trainer->memory()));
+  if (!checkpoints.areOpen()) {
+    ZG_RETURN_IF_ERROR(joinCheckpoints(session, control));
+    ZG_RETURN_IF_ERROR(checkpoints.open(trainer->memory()));
+  }
   ZG_RETURN_IF_ERROR(checkpoints.afterStep(*trainer, /*last=*/true));
   return checkpoints.publish();
 }

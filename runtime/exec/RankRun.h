@@ -35,8 +35,7 @@ public:
   absl::Status accumulate(const Batch &batch, const Batch *next = nullptr);
   absl::StatusOr<StepResult> update();
   /// Do what a live run may do between steps: an evaluation; a checkpoint in
-  /// the session's folder, whose writer this opens, until it is there; a file
-  /// of what all ranks hold.
+  /// the session's folder, until it is there; a file of what all ranks hold.
   absl::StatusOr<EvaluatedSum> evaluate(const Evaluation &evaluation) {
     return evaluation.run(*trainer, rank());
   }
@@ -44,6 +43,10 @@ public:
   absl::Status gather(const WeightFileOptions &options, const WeightSink &sink);
   absl::Status saveCheckpoint();
   absl::Status save(SavedFile &file);
+  /// Returns an error, as `agree` gives it, where any rank has one.
+  absl::Status agreeOn(const std::string &what, const absl::Status &own) {
+    return agree(control, what, own);
+  }
   /// Waits until the last checkpoint is there. After it the session's folder
   /// may be another one.
   absl::Status finishCheckpoints() { return checkpoints.finish(report); }

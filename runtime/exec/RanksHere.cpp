@@ -6,6 +6,8 @@
 #include "runtime/comm/local/LocalGroup.h"
 #include "runtime/exec/Gpus.h"
 
+#include <exception>
+
 using namespace zerograph;
 
 namespace {
@@ -141,7 +143,14 @@ RanksHere::openAsRank(const LoadedPlan &loaded, const TrainOptions &options,
 absl::Status
 RanksHere::forEach(absl::FunctionRef<absl::Status(size_t i)> work) {
   std::vector<absl::Status> results(ranks.size());
-  threads->run([&](size_t rank) { results[rank] = work(rank); });
+  threads->run([&](size_t rank) {
+    try {
+      results[rank] = work(rank);
+    } catch (const std::exception &error) { // there is no memory left
+      results[rank] = absl::ResourceExhaustedError(error.what());
+      ranks[rank]->abort(results[rank]);
+    }
+  });
   // Where nobody has failed, it is an error that all ranks found.
   return controls.empty() || controls[0]->failure().ok()
              ? results[0]

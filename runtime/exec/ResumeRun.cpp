@@ -168,26 +168,24 @@ absl::Status zerograph::checkResumedData(const Session &session) {
   return absl::OkStatus();
 }
 
-absl::Status zerograph::openCheckpoints(Session &session) {
-  const TrainOptions &options = session.options;
-  if (options.checkpoint.empty()) {
-    return absl::OkStatus();
-  }
-  ZG_ASSIGN_OR_RETURN(session.checkpoints,
-                      CheckpointFolder::open(options.checkpoint));
+absl::StatusOr<std::unique_ptr<CheckpointFolder>>
+zerograph::openCheckpoints(const Session &session, const std::string &folder,
+                           uint64_t steps) {
+  ZG_ASSIGN_OR_RETURN(std::unique_ptr<CheckpointFolder> opened,
+                      CheckpointFolder::open(folder));
   ZG_ASSIGN_OR_RETURN(std::vector<PublishedCheckpoint> published,
-                      publishedIn(options.checkpoint));
+                      publishedIn(folder));
   std::vector<std::string> later;
   for (const PublishedCheckpoint &one : published) {
-    if (one.steps > session.firstStep()) {
+    if (one.steps > steps) {
       later.push_back(one.path);
     }
   }
   if (later.empty()) {
-    return absl::OkStatus();
+    return opened;
   }
   return absl::FailedPreconditionError(absl::StrCat(
-      "--checkpoint ", options.checkpoint, " holds checkpoints of ",
+      "--checkpoint ", folder, " holds checkpoints of ",
       session.resumed ? "later steps" : "an earlier run", ": ",
       later.size() > 2 ? absl::StrCat(later.front(), " to ", later.back())
                        : absl::StrJoin(later, ", "),

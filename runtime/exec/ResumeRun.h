@@ -16,10 +16,12 @@ absl::Status openResumed(Session &session);
 /// steps are known.
 absl::Status checkResumedData(const Session &session);
 
-/// Opens the folder to write to, in the process that publishes, when all else
-/// is known to be right. It is an error if it holds checkpoints of steps that
-/// are still to be made.
-absl::Status openCheckpoints(Session &session);
+/// Opens a folder to write to, in the process that publishes, when all else is
+/// known to be right. It is an error if it holds checkpoints of more steps than
+/// `steps`, which are still to be made.
+absl::StatusOr<std::unique_ptr<CheckpointFolder>>
+openCheckpoints(const Session &session, const std::string &folder,
+                uint64_t steps);
 
 /// Joins the folder that process 0 has opened, if checkpoints are to be
 /// written. All ranks call it; an error is one that `agree` gives.

@@ -89,7 +89,12 @@ absl::Status createOutputs(Session &session) {
     ZG_ASSIGN_OR_RETURN(session.log,
                         TrainLog::open(options.log, session.firstStep()));
   }
-  return openCheckpoints(session);
+  if (!options.checkpoint.empty()) {
+    ZG_ASSIGN_OR_RETURN(
+        session.checkpoints,
+        openCheckpoints(session, options.checkpoint, session.firstStep()));
+  }
+  return absl::OkStatus();
 }
 
 void saySuperfluous(const Session &session, const DataSource &data) {

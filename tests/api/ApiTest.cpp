@@ -16,8 +16,8 @@ constexpr char kModel[] = ZEROGRAPH_MODELS "/mlp-digits/model.onnx";
 
 struct Plan {
   explicit Plan(std::vector<const char *> options) {
-    code = zg_compile(kModel, options.data(), options.size(), nullptr, 0,
-                      &handle);
+    code =
+        zg_compile(kModel, options.data(), options.size(), nullptr, 0, &handle);
   }
   ~Plan() { zg_plan_free(handle); }
   zg_plan *handle = nullptr;
@@ -72,9 +72,9 @@ TEST(Api, ReadsParameters) {
   ASSERT_EQ(zg_trainer_create(plan.handle, nullptr, 0, &trainer), ZG_OK);
   char *json = nullptr;
   ASSERT_EQ(zg_trainer_arrays(trainer, "parameters", &json), ZG_OK);
-  EXPECT_NE(std::string(json).find(
-                R"({"name":"fc1.weight","type":"F32","shape":[)"),
-            std::string::npos)
+  EXPECT_NE(
+      std::string(json).find(R"({"name":"fc1.weight","type":"F32","shape":[)"),
+      std::string::npos)
       << json;
   zg_text_free(json);
   const void *found[4] = {};

@@ -330,6 +330,12 @@ int CommandLine::reportNoCommand() {
 
 int CommandLine::main(int argc, char **argv) {
   int code = run(argc, argv);
+  // The output is the result: on a full disk there is none.
+  if (errors.empty() && (std::fflush(stdout) != 0 || std::ferror(stdout))) {
+    code =
+        fail(called,
+             absl::UnavailableError("standard output could not be written"), 1);
+  }
   printFailures();
   for (auto &[command, undo] : failures) {
     if (code != 0 && command->parsed()) {
@@ -358,7 +364,9 @@ absl::Status CommandLine::call(const std::vector<std::string> &arguments) {
   run(int(pointers.size()), pointers.data());
   releaseNotes(SIZE_MAX, errors.empty() ? Matter::Remark : Matter::Warning);
   if (errors.empty()) {
-    return absl::OkStatus();
+    return called ? absl::OkStatus()
+                  : absl::InvalidArgumentError(
+                        "--help and --version are for the command line");
   }
   std::vector<absl::string_view> texts;
   for (const Failure &failure : errors) {
@@ -399,18 +407,13 @@ int CommandLine::run(int argc, char **argv) {
     if (std::optional<std::string> missing = findFile(*command)) {
       return fail(command, *missing);
     }
+    called = command;
     holdNotes();
     absl::StatusOr<int> code = run();
     if (!code.ok()) {
       return fail(command, code.status(), 1);
     }
     releaseNotes();
-    // The output is the result: on a full disk there is none.
-    if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
-      return fail(
-          command,
-          absl::UnavailableError("standard output could not be written"), 1);
-    }
     return *code;
   }
   return reportNoCommand();

@@ -93,6 +93,7 @@ private:
   std::vector<std::pair<CLI::App *, std::function<absl::StatusOr<int>()>>> runs;
   std::vector<std::pair<CLI::App *, std::function<void()>>> failures;
   std::vector<Failure> errors;
+  const CLI::App *called = nullptr; ///< the command that was run
   std::function<void()> last;
 };
 

@@ -130,6 +130,36 @@ absl::Status checkOutputs(const std::string &model, const plan::Plan &plan,
                {"--output (its weights)", extraWeightsPath(plan_path)}});
 }
 
+/// Gives a micro-batch the samples that it has where the example is a batch of
+/// a step, unless an option says how many.
+absl::Status divideExample(CompileOptions &options,
+                           const std::vector<frontend::InputSignature> &inputs,
+                           const ExampleArrays &example) {
+  std::string batch = frontend::batchDim(inputs);
+  if (batch.empty() || options.micro_batch > 0 || options.dims.count(batch)) {
+    return absl::OkStatus();
+  }
+  uint64_t parts = uint64_t(options.ranks * options.accumulate);
+  for (const frontend::InputSignature &input : inputs) {
+    auto array = example.arrays.find(input.name);
+    if (!frontend::isBatchDim(input.dims, batch, inputs) ||
+        array == example.arrays.end() || array->second.shape.empty()) {
+      continue;
+    }
+    uint64_t samples = array->second.shape[0];
+    if (samples == 0 || samples % parts != 0) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          example.name, ": has ", samples, " samples, which ", options.ranks,
+          " ranks x ", options.accumulate,
+          " micro-batches cannot share equally: give a batch of a step, or "
+          "--micro-batch"));
+    }
+    options.micro_batch = int64_t(samples / parts);
+    return absl::OkStatus();
+  }
+  return absl::OkStatus();
+}
+
 /// Binds what the options and the example, of which there may be none, decide.
 absl::Status bindAll(CompileOptions &options,
                      const std::vector<frontend::InputSignature> &inputs,
@@ -194,6 +224,9 @@ absl::Status bindExample(CompileOptions &options,
                          const std::optional<ExampleArrays> &example) {
   ZG_ASSIGN_OR_RETURN(std::vector<frontend::InputSignature> inputs,
                       frontend::readInputs(options.model));
+  if (example) {
+    ZG_RETURN_IF_ERROR(divideExample(options, inputs, *example));
+  }
   return bindAll(options, inputs, example);
 }
 

@@ -25,10 +25,13 @@ Held &held() {
   return held;
 }
 
-/// Says a note; the mutex is held.
-void print(const Note &note, const std::string &end = "") {
-  if (held().handler) {
-    held().handler(note.first, note.second + end);
+using Handler = std::function<void(Matter, const std::string &)>;
+
+/// Says a note; without the mutex, for a handler may do anything.
+void print(const Handler &handler, const Note &note,
+           const std::string &end = "") {
+  if (handler) {
+    handler(note.first, note.second + end);
     return;
   }
   std::fprintf(stderr, "%s: %s%s\n",
@@ -39,10 +42,12 @@ void print(const Note &note, const std::string &end = "") {
 } // namespace
 
 void say(Matter matter, const std::string &text) {
-  std::lock_guard<std::mutex> lock(held().mutex);
+  std::unique_lock<std::mutex> lock(held().mutex);
   Note note = {matter, text};
   if (!held().holds) {
-    print(note);
+    Handler handler = held().handler;
+    lock.unlock();
+    print(handler, note);
     return;
   }
   std::vector<Note> &notes = held().notes;
@@ -51,7 +56,7 @@ void say(Matter matter, const std::string &text) {
   }
 }
 
-void handleNotes(std::function<void(Matter, const std::string &)> handler) {
+void handleNotes(Handler handler) {
   std::lock_guard<std::mutex> lock(held().mutex);
   held().handler = std::move(handler);
 }
@@ -62,9 +67,11 @@ void holdNotes() {
 }
 
 void releaseNotes(size_t most, Matter least) {
-  std::lock_guard<std::mutex> lock(held().mutex);
+  std::unique_lock<std::mutex> lock(held().mutex);
   held().holds = false;
   std::vector<Note> notes = std::exchange(held().notes, {});
+  Handler handler = held().handler;
+  lock.unlock();
   std::erase_if(notes, [&](const Note &note) { return note.first > least; });
   std::stable_sort(
       notes.begin(), notes.end(),
@@ -76,9 +83,10 @@ void releaseNotes(size_t most, Matter least) {
   size_t shown = std::min(std::max(most, warnings), notes.size());
   for (size_t i = 0; i < shown; ++i) {
     bool cut = i + 1 == shown && shown < notes.size();
-    print(notes[i], cut ? " (--notes has " +
-                              std::to_string(notes.size() - shown) + " more)"
-                        : "");
+    print(handler, notes[i],
+          cut ? " (--notes has " + std::to_string(notes.size() - shown) +
+                    " more)"
+              : "");
   }
 }
 

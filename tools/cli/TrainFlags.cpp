@@ -251,8 +251,8 @@ absl::Status TrainFlags::prepare(const CompiledPlan &made) {
   options::copy<options::kRun>(given, options);
   options.plan_path = made.path;
   options.model_path = made.model;
-  options.say = [this](const std::string &text) {
-    if (!given.quiet) {
+  options.say = [quiet = given.quiet](const std::string &text) {
+    if (!quiet) {
       say(Matter::Run, text);
     }
   };
@@ -322,6 +322,7 @@ absl::StatusOr<TrainOptions> TrainFlags::ofLiveRun(const CompiledPlan &made) {
   options.live = true;
   ZG_RETURN_IF_ERROR(parse());
   ZG_RETURN_IF_ERROR(prepare(made));
+  options.on_begin = nullptr; // the run outlives these flags
   return options;
 }
 

@@ -1,14 +1,14 @@
-"""The programs of the package, as commands on the PATH."""
+"""The programs of the package zerograph as commands on the PATH: apart from it,
+since they need neither numpy nor the library."""
 
 import os
+import pathlib
 import sys
-
-from ._library import home
 
 
 def _become(program: str) -> None:
     """Replaces this process, with its arguments."""
-    path = str(home() / "bin" / program)
+    path = str(pathlib.Path(__file__).parent / "zerograph" / "bin" / program)
     os.execv(path, [path, *sys.argv[1:]])
 
 

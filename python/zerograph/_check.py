@@ -1,0 +1,256 @@
+"""Comparing an exported file with the PyTorch module that it came from."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import torch
+
+from . import names as _names
+from ._library import Error, InvalidArgument
+from ._plan import compile
+from ._trainer import Trainer
+from ._wrapper import as_batch, loss_of
+
+
+@dataclass
+class Comparison:
+    """How a file differs from the module: nothing is lost if `lost` is empty."""
+
+    path: str
+    #: The losses of the example, of the file and of PyTorch.
+    loss: float | None = None
+    expected_loss: float | None = None
+    #: For each parameter, the largest difference of its gradient, as a part of
+    #: its largest element.
+    errors: dict[str, float] = field(default_factory=dict)
+    #: What PyTorch does and the file does not, as sentences.
+    lost: list[str] = field(default_factory=list)
+    #: The file's names of what PyTorch does not train: compile with
+    #: freeze=comparison.freeze.
+    freeze: list[str] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        return not self.lost
+
+    def __str__(self) -> str:
+        lines = [f"{self.path}: loss {self.loss}, PyTorch {self.expected_loss}"]
+        if self.errors:
+            worst = max(self.errors, key=self.errors.get)
+            lines.append(f"{len(self.errors)} gradients, at most "
+                         f"{self.errors[worst]:.1e} apart ({worst})")
+        lines += [f"lost: {one}" for one in self.lost] or ["nothing is lost"]
+        return "\n".join(lines)
+
+
+@contextlib.contextmanager
+def _without_dropout():
+    """Turns dropout off, and yields a list that has an entry for each that would
+    have been made."""
+    functional = torch.nn.functional
+    attention = functional.scaled_dot_product_attention
+    made: list[str] = []
+
+    def dropout(input, p=0.5, training=True, inplace=False):
+        made.extend(["dropout"] if training and p > 0 else [])
+        return input
+
+    def attend(*arguments, **named):
+        arguments = list(arguments)
+        p = arguments[4] if len(arguments) > 4 else named.pop("dropout_p", 0)
+        del arguments[4:5]
+        made.extend(["attention"] if p > 0 else [])
+        return attention(*arguments[:4], dropout_p=0.0, **named)
+
+    with mock.patch.multiple(
+            functional, dropout=dropout, dropout1d=dropout, dropout2d=dropout,
+            dropout3d=dropout, alpha_dropout=dropout,
+            feature_alpha_dropout=dropout,
+            scaled_dot_product_attention=attend):
+        yield made
+
+
+@dataclass
+class _Reference:
+    loss: float
+    gradients: dict[str, np.ndarray | None]
+    dropouts: list[str]
+
+
+def _run(module, batch, loss, kind: torch.dtype | None) -> _Reference:
+    """Computes loss and gradients with PyTorch, of a copy of the module in
+    another type."""
+    copied = copy.deepcopy(module)
+    if kind:
+        copied = copied.to(kind)
+        batch = {name: one.to(kind) if one.is_floating_point() else one
+                 for name, one in batch.items()}
+    if not copied.training:
+        copied.train()
+    for parameter in copied.parameters():
+        parameter.grad = None
+    with _without_dropout() as dropouts, torch.enable_grad():
+        value = loss_of(copied, batch, loss)
+        value.backward()
+    return _Reference(float(value.detach()), {
+        name: None if one.grad is None else one.grad.to_dense().double().numpy()
+        for name, one in copied.named_parameters()}, dropouts)
+
+
+def _references(module, batch, loss) -> tuple[_Reference, _Reference]:
+    """Returns what PyTorch computes in float64, where the module can, and as it
+    is."""
+    own = _run(module, batch, loss, None)
+    try:
+        return _run(module, batch, loss, torch.float64), own
+    except (RuntimeError, TypeError):  # an operator, or a type that is written
+        return own, own
+
+
+def _dropouts_in(path: str) -> int:
+    import onnx
+    model = onnx.load(path, load_external_data=False)
+    nodes = list(model.graph.node)
+    for function in model.functions:
+        nodes += function.node
+    return sum(node.op_type == "Dropout" for node in nodes)
+
+
+def _why(module, name: str, ours: np.ndarray, theirs: np.ndarray) -> str:
+    """Names what is known to make a gradient differ."""
+    if not theirs.any():
+        return ("PyTorch gives it no gradient, and the file does: a detach() or "
+                "torch.no_grad() after it was not written")
+    owner = module.get_submodule(name.rpartition(".")[0])
+    if isinstance(owner, torch.nn.Embedding):
+        rows = np.flatnonzero(np.abs(ours - theirs).max(axis=1) >
+                              1e-3 * np.abs(theirs).max())
+        if owner.padding_idx is not None and list(rows) == [owner.padding_idx]:
+            return (f"padding_idx was not written: row {owner.padding_idx} is "
+                    "trained")
+        if owner.scale_grad_by_freq:
+            return "scale_grad_by_freq was not written"
+    return "the gradient is another"
+
+
+class _Comparing:
+    """One comparison, while it is made."""
+
+    def __init__(self, module, path, batch, loss):
+        self.module, self.path, self.batch = module, path, batch
+        self.exact, self.own = _references(module, batch, loss)
+        self.found = Comparison(path, expected_loss=self.exact.loss)
+        self.names, self.missing = _names.names_of(module, path)
+
+    def run(self) -> Comparison:
+        gradients = self._ours()
+        if gradients is not None:
+            self._compare_loss()
+            self._compare(gradients)
+        self._look_for_missing()
+        self._look_for_dropouts()
+        return self.found
+
+    def _ours(self) -> dict[str, np.ndarray] | None:
+        """Returns the file's gradients; nothing where it is refused."""
+        import warnings
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                plan = compile(self.path, example=self.batch, optimizer="sgd",
+                               lr=0, dropout=0, dump_gradients=True)
+                with Trainer(plan) as trainer:
+                    trainer.accumulate(self.batch)
+                    gradients = trainer.gradients()
+                    self.found.loss = float(trainer.update())
+            return gradients
+        except Error as error:
+            self.found.lost.append(str(error))
+            return None
+
+    def _compare_loss(self) -> None:
+        ours, exact = self.found.loss, self.exact.loss
+        apart = abs(ours - exact)
+        if apart > max(20 * abs(self.own.loss - exact), 1e-4 * abs(exact), 1e-6):
+            self.found.lost.append(
+                f"the loss is {ours:.7g}, and PyTorch's {exact:.7g}")
+
+    def _compare(self, gradients: dict[str, np.ndarray]) -> None:
+        # What is rounding in the largest gradient is nothing in the smallest.
+        largest = max((np.abs(one).max() for one in self.exact.gradients.values()
+                       if one is not None and one.size), default=0.0)
+        seen: dict[str, str] = {}
+        for initializer, ours in gradients.items():
+            known = self.names.get(initializer)
+            if known is None:
+                continue  # a value that the exporter made
+            if isinstance(known, dict):
+                known, ours = known["name"], ours.T
+            if known in seen:
+                self.found.lost.append(
+                    f"'{known}' is written twice, as '{seen[known]}' and "
+                    f"'{initializer}': what was one tensor is trained as two")
+            seen[known] = initializer
+            self._compare_one(initializer, known, ours, largest)
+
+    def _compare_one(self, initializer: str, name: str, ours: np.ndarray,
+                     largest: float) -> None:
+        parameters = dict(self.module.named_parameters())
+        if name not in parameters or not parameters[name].requires_grad:
+            what = ("a buffer" if name not in parameters else
+                    "a parameter with requires_grad=False")
+            self.found.freeze.append(initializer)
+            self.found.lost.append(
+                f"'{name}' is {what}, and trained here: compile with "
+                f"freeze=[\"{initializer}\"]")
+            return
+        theirs = self.exact.gradients[name]
+        theirs = np.zeros_like(ours) if theirs is None else theirs
+        own = self.own.gradients[name]
+        rounding = 0 if own is None else np.abs(own - theirs).max(initial=0)
+        apart = np.abs(ours - theirs).max(initial=0)
+        size = np.abs(theirs).max(initial=0)
+        self.found.errors[name] = float(apart / max(size, 1e-6 * largest,
+                                                    1e-30))
+        if not apart <= max(20 * rounding, 1e-4 * size, 1e-6 * largest):
+            self.found.lost.append(
+                f"'{name}': {_why(self.module, name, ours, theirs)} (it differs "
+                f"by {apart:.1e}, of {size:.1e} at most)")
+
+    def _look_for_missing(self) -> None:
+        for name in self.missing:
+            if self.exact.gradients.get(name) is not None:
+                self.found.lost.append(
+                    f"'{name}' is not in the file, or with another value")
+
+    def _look_for_dropouts(self) -> None:
+        wanted = len(self.exact.dropouts)
+        within = self.exact.dropouts.count("attention")
+        written = _dropouts_in(self.path)
+        if written < wanted:
+            self.found.lost.append(
+                f"{wanted - written} of {wanted} dropouts are not in the file" +
+                (f", of which {within} are in scaled_dot_product_attention: "
+                 "zg.export writes these" if within else ""))
+
+
+def check(module: torch.nn.Module, path: str | os.PathLike, example: Any,
+          loss: Callable | None = None) -> Comparison:
+    """Compares MODEL.onnx with the module that it was exported from: the loss of
+    the example, and every gradient, with PyTorch's in float64.
+
+    `example` and `loss` are as for `export`. Dropout is off on both sides.
+    Nothing of the module is changed.
+    """
+    path = os.fspath(path)
+    if not os.path.exists(path):
+        raise InvalidArgument(f"{path}: there is no such file")
+    return _Comparing(module, path, as_batch(module, example), loss).run()

@@ -1,0 +1,226 @@
+"""Exporting a PyTorch module so that what training needs is in the file."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+from unittest import mock
+
+import torch
+
+from . import names as _names
+from ._check import Comparison, check
+from ._library import Error
+from ._wrapper import as_batch, loss_of, with_loss
+
+
+def _needs_older(module: torch.nn.Module) -> bool:
+    """Tells whether the newer exporter would write a BatchNorm as in
+    evaluation."""
+    norm = torch.nn.modules.batchnorm._BatchNorm
+    return any(isinstance(part, norm) and part.track_running_stats
+               for part in module.modules())
+
+
+@contextlib.contextmanager
+def training_mode(module: torch.nn.Module):
+    """Has a module that is in evaluation mode train, and puts back modes and
+    buffers: the older exporter runs the module once, which changes
+    statistics."""
+    modes = {part: part.training for part in module.modules()}
+    buffers = [(one, one.detach().clone()) for one in module.buffers()]
+    if not module.training:
+        module.train()
+    try:
+        yield
+    finally:
+        for part, mode in modes.items():
+            part.training = mode
+        with torch.no_grad():
+            for one, value in buffers:
+                one.copy_(value)
+
+
+def _smoothed(input, target, weight=None, size_average=None, ignore_index=-100,
+              reduce=None, reduction="mean", label_smoothing=0.0):
+    """Is torch.nn.functional.cross_entropy, whose label_smoothing exporters leave
+    out, written out."""
+    if (label_smoothing == 0 or weight is not None or reduction != "mean" or
+            target.is_floating_point()):
+        return _cross_entropy(input, target, weight, size_average, ignore_index,
+                              reduce, reduction, label_smoothing)
+    counted = (target != ignore_index).to(input.dtype)
+    spread = -torch.log_softmax(input, 1).mean(1) * counted
+    return ((1 - label_smoothing) *
+            _cross_entropy(input, target, ignore_index=ignore_index) +
+            label_smoothing * spread.sum() / counted.sum())
+
+
+def _attention(query, key, value, attn_mask=None, dropout_p=0.0,
+               is_causal=False, scale=None, enable_gqa=False):
+    """Is torch.nn.functional.scaled_dot_product_attention, whose dropout
+    exporters turn off, written out."""
+    if dropout_p == 0:
+        return _scaled_attention(query, key, value, attn_mask, 0.0, is_causal,
+                                 scale=scale, enable_gqa=enable_gqa)
+    if enable_gqa:
+        groups = query.size(-3) // key.size(-3)
+        key = key.repeat_interleave(groups, -3)
+        value = value.repeat_interleave(groups, -3)
+    scale = scale or query.size(-1)**-0.5
+    scores = query @ key.transpose(-2, -1) * scale
+    if is_causal:
+        attn_mask = torch.ones(scores.shape[-2:], dtype=torch.bool,
+                               device=scores.device).tril()
+    if attn_mask is not None and attn_mask.dtype == torch.bool:
+        scores = scores.masked_fill(~attn_mask, float("-inf"))
+    elif attn_mask is not None:
+        scores = scores + attn_mask
+    weights = torch.nn.functional.dropout(scores.softmax(-1), dropout_p)
+    return weights @ value
+
+
+_cross_entropy = torch.nn.functional.cross_entropy
+_scaled_attention = torch.nn.functional.scaled_dot_product_attention
+
+
+@contextlib.contextmanager
+def _quiet():
+    """Keeps back the advice of exporters, which is for inference."""
+    logger = logging.getLogger("torch.onnx")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(level)
+
+
+def _dims(batch: Mapping[str, torch.Tensor],
+          dynamic: Mapping[str, Mapping[int, str]]) -> dict[str, dict]:
+    """Returns the names of the dims that may vary: samples, and what `dynamic`
+    says."""
+    samples = next((len(one) for one in batch.values() if one.ndim), None)
+    dims = {}
+    for name, one in batch.items():
+        own = {0: "batch"} if one.ndim and len(one) == samples else {}
+        dims[name] = {**own, **dict(dynamic.get(name, {}))}
+    return dims
+
+
+def _export_newer(wrapped, arrays, names, dims, path) -> None:
+    known = {name: torch.export.Dim(name)
+             for one in dims.values() for name in one.values()}
+    shapes = {f"array{i}": {axis: known[dim]
+                            for axis, dim in dims[name].items()}
+              for i, name in enumerate(names)}
+    torch.onnx.export(wrapped, arrays, path, dynamo=True, optimize=False,
+                      input_names=names, output_names=["loss"],
+                      dynamic_shapes=shapes, verbose=False)
+
+
+def _export_older(wrapped, arrays, names, dims, path) -> None:
+    torch.onnx.export(wrapped, arrays, path, dynamo=False,
+                      training=torch.onnx.TrainingMode.TRAINING,
+                      do_constant_folding=False, export_params=True,
+                      opset_version=17, input_names=names,
+                      output_names=["loss"], dynamic_axes=dims)
+
+
+def _write(wrapped, arrays, names, dims, path, older: bool) -> bool:
+    """Returns whether the older exporter wrote the file: it does what the newer
+    one cannot."""
+    if not older:
+        try:
+            _export_newer(wrapped, arrays, names, dims, path)
+            return False
+        except Exception as error:
+            newer = error
+    try:
+        _export_older(wrapped, arrays, names, dims, path)
+        return True
+    except Exception as error:
+        if older:
+            raise Error(f"PyTorch cannot export the module: {error}") from error
+        raise Error("PyTorch cannot export the module, with either exporter: "
+                    f"{newer}") from newer
+
+
+def _restore_buffers(path: str, module: torch.nn.Module) -> None:
+    """Writes the module's buffers over those of the file, which the exporter's
+    own run has changed."""
+    import onnx
+    model = onnx.load(path)
+    buffers = {name: one.detach().cpu().numpy()
+               for name, one in module.named_buffers()}
+    for initializer in model.graph.initializer:
+        value = buffers.get(initializer.name)
+        if value is not None and list(initializer.dims) == list(value.shape):
+            initializer.CopyFrom(
+                onnx.numpy_helper.from_array(value, initializer.name))
+    onnx.save(model, path)
+
+
+def export(module: torch.nn.Module, example: Any, path: str | os.PathLike,
+           loss: Callable | None = None,
+           dynamic: Mapping[str, Mapping[int, str]] | None = None,
+           compare: bool = True) -> Comparison:
+    """Writes a module and its loss to MODEL.onnx for training, and compares the
+    file with PyTorch.
+
+    - `example` is a batch: tensors by name, or a tuple of `forward`'s arguments
+      and then the labels. The number of samples may vary in the file.
+    - `loss` is a function of the module's output and the labels, as
+      torch.nn.functional.cross_entropy; without it, the module returns its loss,
+      alone, first, or as `.loss`.
+    - `dynamic` names other dims that may vary: {"input_ids": {1: "seq"}}.
+    - `compare=False` leaves the comparison out, for a module that is too large
+      to be computed here twice.
+
+    Beside the file, MODEL.names.json says what PyTorch calls its tensors, for
+    `load_weights` with `names`. What the file lacks is in the result's `lost`
+    and warned of; `zg.compile` of a module freezes what PyTorch does not train.
+    """
+    path = os.fspath(path)
+    batch = as_batch(module, example)
+    names = list(batch)
+    # Exporters take a dim of one for a constant.
+    arrays = tuple(torch.cat([one, one]) if one.ndim and len(one) == 1 else one
+                   for one in batch.values())
+    # Each input has a tensor of its own, or the exporter makes one of two.
+    arrays = tuple(one.clone() for one in arrays)
+    dims = _dims(dict(zip(names, arrays)), dynamic or {})
+    older = _needs_older(module)
+    written_out = mock.patch.multiple(
+        torch.nn.functional, cross_entropy=_smoothed,
+        scaled_dot_product_attention=_attention)
+    with training_mode(module):
+        with torch.no_grad():
+            loss_of(module, dict(zip(names, arrays)), loss)  # else it says why
+        wrapped = with_loss(module, names, loss)
+        with _quiet(), written_out:
+            older = _write(wrapped, arrays, names, dims, path, older)
+    if older:
+        _restore_buffers(path, module)
+    known, missing = _names.names_of(module, path)
+    if missing and compare is False:
+        raise Error(f"{path} lacks parameters of the module: "
+                    f"{', '.join(missing)}")
+    _names.save(known, os.path.splitext(path)[0] + ".names.json")
+    if not compare:
+        parameters = dict(module.named_parameters())
+        frozen = [initializer for initializer, name in known.items()
+                  if not getattr(parameters.get(
+                      name["name"] if isinstance(name, dict) else name),
+                      "requires_grad", False)]
+        return Comparison(path, freeze=frozen)
+    found = check(module, path, batch, loss)
+    for one in found.lost:
+        warnings.warn(f"{path}: {one}", stacklevel=2)
+    return found

@@ -1,0 +1,91 @@
+"""A PyTorch module and its loss as one module, which is what is exported."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+
+from ._library import InvalidArgument
+
+Batch = Mapping[str, torch.Tensor]
+
+
+def as_batch(module: torch.nn.Module, example: Any) -> dict[str, torch.Tensor]:
+    """Returns the example as tensors by name. A tuple is `forward`'s arguments
+    and then the labels."""
+    if isinstance(example, torch.Tensor):
+        example = (example,)
+    if isinstance(example, (tuple, list)):
+        names = list(inspect.signature(module.forward).parameters)
+        rest = len(example) - len(names)
+        names += ["labels"] if rest == 1 else [f"labels{i}"
+                                               for i in range(rest)]
+        example = dict(zip(names, example))
+    if not isinstance(example, Mapping):
+        raise InvalidArgument(
+            f"the example is a {type(example).__name__}, expected tensors by "
+            "name, or a tuple of them")
+    return {name: torch.as_tensor(value).detach()
+            for name, value in example.items()}
+
+
+def _takes(module: torch.nn.Module, name: str) -> bool:
+    parameters = inspect.signature(module.forward).parameters
+    return name in parameters or any(
+        one.kind is one.VAR_KEYWORD for one in parameters.values())
+
+
+def _loss_in(output: Any) -> torch.Tensor:
+    """Returns the loss that a model computes itself, as those of transformers
+    do."""
+    if isinstance(output, Mapping):
+        output = output.get("loss")
+    elif not isinstance(output, torch.Tensor):
+        output = getattr(output, "loss", output[0]
+                         if isinstance(output, (tuple, list)) else None)
+    if not isinstance(output, torch.Tensor) or output.numel() != 1:
+        raise InvalidArgument(
+            "the module returns no loss: give loss=, a function of its output "
+            "and the labels, as torch.nn.functional.cross_entropy")
+    return output.reshape(())
+
+
+def loss_of(module: torch.nn.Module, batch: Batch,
+            loss: Callable | None) -> torch.Tensor:
+    """Returns the loss of a batch. `loss` is called with the module's output and
+    with what `forward` does not take."""
+    if loss is None:
+        return _loss_in(module(**batch))
+    given = {name: value for name, value in batch.items()
+             if _takes(module, name)}
+    rest = [value for name, value in batch.items() if name not in given]
+    if not rest:
+        raise InvalidArgument(
+            "forward() takes all of the example, and nothing is left for "
+            "loss=: name the labels as none of its arguments is called")
+    return loss(module(**given), *rest)
+
+
+def with_loss(module: torch.nn.Module, names: list[str],
+              loss: Callable | None) -> torch.nn.Module:
+    """Returns a module that maps the tensors to the loss. Its parameters are the
+    module's own, by the names that they have there."""
+
+    class WithLoss(torch.nn.Module):
+        def compute(self, *arrays):
+            return loss_of(module, dict(zip(names, arrays)), loss)
+
+    # Exporters name dims by argument, so each has one.
+    arguments = ", ".join(f"array{i}" for i in range(len(names)))
+    scope: dict = {}
+    exec(f"def forward(self, {arguments}): return self.compute({arguments})",
+         scope)
+    WithLoss.forward = scope["forward"]
+    wrapped = WithLoss()
+    for part in ("_modules", "_parameters", "_buffers",
+                 "_non_persistent_buffers_set", "training"):
+        object.__setattr__(wrapped, part, getattr(module, part))
+    return wrapped

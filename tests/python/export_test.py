@@ -1,0 +1,296 @@
+"""Exporting PyTorch modules: what is lost is named, and nothing else."""
+
+import json
+import os
+import pathlib
+import sys
+import unittest
+import warnings
+
+TESTS = pathlib.Path(__file__).resolve().parent.parent
+ROOT = TESTS.parent
+sys.path.insert(0, str(TESTS / "tools"))
+sys.path.insert(0, str(ROOT / "python"))
+
+from support import BIN, Case, main  # noqa: E402
+
+os.environ["ZEROGRAPH_HOME"] = str(pathlib.Path(BIN).parent)
+try:
+    import onnx
+    import onnxscript  # noqa: F401
+    import torch
+    from torch import nn
+    from torch.nn import functional as F
+except ImportError:
+    print("skipped: this Python has no torch, onnx and onnxscript; set "
+          "ZEROGRAPH_TORCH to one that has")
+    print("Ran 0 tests")
+    sys.exit(0)
+import numpy as np  # noqa: E402
+import zerograph as zg  # noqa: E402
+
+
+class Classifier(nn.Module):
+
+    def __init__(self, dropout=0.0):
+        super().__init__()
+        self.hidden = nn.Linear(8, 16)
+        self.dropout = nn.Dropout(dropout)
+        self.out = nn.Linear(16, 4)
+
+    def forward(self, x):
+        return self.out(self.dropout(torch.relu(self.hidden(x))))
+
+
+class Words(nn.Module):
+
+    def __init__(self, **options):
+        super().__init__()
+        self.table = nn.Embedding(10, 8, **options)
+        self.out = nn.Linear(8, 4)
+
+    def forward(self, ids):
+        return self.out(self.table(ids).mean(1))
+
+
+class Tied(nn.Module):
+
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(4, 8)
+        self.out = nn.Linear(8, 4, bias=False)
+        self.out.weight = self.table.weight
+
+    def forward(self, ids):
+        return self.out(self.table(ids).mean(1))
+
+
+class Pictures(nn.Module):
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 8, 3)
+        self.norm = nn.BatchNorm2d(8)
+        self.out = nn.Linear(8, 4)
+
+    def forward(self, x):
+        return self.out(torch.relu(self.norm(self.conv(x))).mean((2, 3)))
+
+
+class Buffered(nn.Module):
+    """With a buffer, and a head that may not give gradients to what is before
+    it."""
+
+    def __init__(self, stop=None):
+        super().__init__()
+        self.first, self.out = nn.Linear(8, 8), nn.Linear(8, 4)
+        self.register_buffer("scale", torch.rand(8) + 0.5)
+        self.stop = stop
+
+    def forward(self, x):
+        if self.stop == "no_grad":
+            with torch.no_grad():
+                first = self.first(x)
+        else:
+            first = self.first(x)
+        if self.stop == "detach":
+            first = first.detach()
+        return self.out(first + x * self.scale)
+
+
+class OwnLoss(Classifier):
+
+    def forward(self, x, labels):
+        logits = super().forward(x)
+        return {"loss": F.cross_entropy(logits, labels), "logits": logits}
+
+
+class Export(Case):
+
+    def setUp(self):
+        super().setUp()
+        torch.manual_seed(0)
+        self.x = torch.randn(6, 8)
+        self.labels = torch.randint(0, 4, (6,))
+        self.ids = torch.randint(1, 4, (6, 5))
+
+    def export(self, module, example, loss=F.cross_entropy, **options):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = zg.export(module, example, self.path("model.onnx"), loss,
+                              **options)
+        # What is lost is warned of, and nothing else is.
+        self.assertEqual(len(caught), len(found.lost),
+                         [str(one.message) for one in caught])
+        return found
+
+    def test_nothing_is_lost(self):
+        # Its attention has a dropout too.
+        encoder = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.1,
+                                             batch_first=True)
+        for module, example in (
+                (Classifier(), (self.x, self.labels)),
+                (Classifier(dropout=0.3), (self.x, self.labels)),
+                (Words(), (self.ids, self.labels)),
+                (Tied(), (self.ids, self.labels)),
+                (Pictures(), (torch.randn(6, 3, 6, 6), self.labels)),
+                (Buffered(), {"x": self.x, "target": self.labels}),
+                (nn.Sequential(encoder, nn.Flatten(), nn.Linear(40, 4)),
+                 {"input": torch.randn(6, 5, 8), "y": self.labels})):
+            with self.subTest(type(module).__name__):
+                before = {name: one.clone()
+                          for name, one in module.state_dict().items()}
+                mode = module.training
+                found = self.export(module, example)
+                self.assertEqual(found.lost, [])
+                self.assertLess(max(found.errors.values()), 0.1)
+                self.assertAlmostEqual(found.loss, found.expected_loss, 5)
+                # The module is as it was.
+                self.assertEqual(module.training, mode)
+                for name, one in module.state_dict().items():
+                    self.assertTrue(torch.equal(one, before[name]), name)
+
+    def test_parameters_have_the_modules_names(self):
+        module = Classifier()
+        self.export(module, (self.x, self.labels))
+        model = onnx.load(self.path("model.onnx"))
+        self.assertEqual(
+            {one.name for one in model.graph.initializer
+             if one.name in dict(module.named_parameters())},
+            set(dict(module.named_parameters())))
+        self.assertEqual(self.json("model.names.json")["out.bias"], "out.bias")
+
+    def lost(self, module, example, *parts, **options):
+        found = self.export(module, example, **options)
+        self.assertFalse(found.ok)
+        for part in parts:
+            self.assertTrue(any(part in one for one in found.lost), found)
+        return found
+
+    def test_what_is_lost_is_named(self):
+        ids = self.ids.clone()
+        ids[0, 0] = 0
+        self.lost(Words(scale_grad_by_freq=True), (ids, self.labels),
+                  "scale_grad_by_freq")
+        self.lost(Words(max_norm=0.5), (ids, self.labels), "max_norm")
+        self.lost(Buffered("detach"), (self.x, self.labels), "detach()")
+        self.lost(Buffered("no_grad"), (self.x, self.labels),
+                  "'first.weight': PyTorch gives it no gradient")
+        frozen = Classifier()
+        frozen.hidden.weight.requires_grad_(False)
+        found = self.lost(frozen, (self.x, self.labels),
+                          "requires_grad=False")
+        self.assertEqual(found.freeze, ["hidden.weight"])
+
+    def test_a_file_of_the_older_exporter(self):
+        """It loses more, in silence."""
+        def write(module, example, **options):
+            class WithLoss(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.model = module
+
+                def forward(self, x, labels):
+                    return F.cross_entropy(self.model(x), labels)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                torch.onnx.export(
+                    WithLoss().train(), example, self.path("old.onnx"),
+                    dynamo=False, input_names=["x", "labels"],
+                    do_constant_folding=False, opset_version=17,
+                    dynamic_axes={"x": {0: "batch"}, "labels": {0: "batch"}},
+                    **options)
+            return zg.check(module, self.path("old.onnx"),
+                            dict(zip(("x", "labels"), example)),
+                            loss=F.cross_entropy)
+
+        training = {"training": torch.onnx.TrainingMode.TRAINING}
+        ids = self.ids.clone()
+        ids[0, 0] = 0
+
+        class Renamed(Words):
+            def forward(self, x):
+                return super().forward(x)
+        self.assertIn("padding_idx was not written: row 0 is trained",
+                      str(write(Renamed(padding_idx=0), (ids, self.labels),
+                                **training)))
+        self.assertIn("1 of 1 dropouts are not in the file",
+                      str(write(Classifier(dropout=0.5),
+                                (self.x, self.labels))))
+        self.assertIn("'first.weight': PyTorch gives it no gradient",
+                      str(write(Buffered("detach"), (self.x, self.labels),
+                                **training)))
+        self.assertIn("'scale' is a buffer, and trained here",
+                      str(write(Buffered(), (self.x, self.labels),
+                                **training)))
+        self.assertTrue(write(Classifier(), (self.x, self.labels),
+                              **training).ok)
+
+    def test_a_file_of_another_module(self):
+        self.export(Classifier(), (self.x, self.labels))
+        torch.manual_seed(1)
+        found = zg.check(Classifier(), self.path("model.onnx"),
+                         (self.x, self.labels), F.cross_entropy)
+        self.assertTrue(any("the loss is" in one for one in found.lost), found)
+        self.assertTrue(any("'out.weight' is not in the file" in one
+                            for one in found.lost), found)
+        with self.assertRaisesRegex(zg.InvalidArgument, "no such file"):
+            zg.check(Classifier(), self.path("no.onnx"), (self.x, self.labels))
+
+    def test_losses(self):
+        module = OwnLoss()
+        found = self.export(module, (self.x, self.labels), loss=None)
+        self.assertTrue(found.ok, found)
+        found = self.export(Classifier(), {"x": self.x, "labels": self.labels},
+                            loss=nn.CrossEntropyLoss(label_smoothing=0.1))
+        self.assertTrue(found.ok, found)
+        with self.assertRaisesRegex(zg.InvalidArgument, "returns no loss"):
+            zg.export(Classifier(), (self.x,), self.path("m.onnx"))
+        with self.assertRaisesRegex(zg.InvalidArgument, "nothing is left for"):
+            zg.export(Classifier(), (self.x,), self.path("m.onnx"),
+                      F.cross_entropy)
+
+    def test_dims_that_vary(self):
+        module = nn.Sequential(nn.Embedding(4, 8), nn.Linear(8, 4))
+        ids = torch.randint(0, 4, (6, 5))
+
+        def loss(scores, labels):
+            return F.cross_entropy(scores.flatten(0, 1), labels.flatten())
+        self.export(module, {"input": ids, "labels": ids}, loss,
+                    dynamic={"input": {1: "seq"}, "labels": {1: "seq"}})
+        longer = torch.randint(0, 4, (4, 9)).numpy()
+        plan = zg.compile(self.path("model.onnx"),
+                          example={"input": longer, "labels": longer}, ranks=2)
+        with zg.Trainer(plan) as trainer:
+            self.assertGreater(trainer.step({"input": longer,
+                                             "labels": longer}), 0)
+
+    def test_from_module_to_module(self):
+        """A module is compiled, trained beside PyTorch, and takes its weights
+        back."""
+        module = Classifier()
+        module.hidden.bias.requires_grad_(False)
+        plan = zg.compile(module, example=(self.x, self.labels),
+                          loss=F.cross_entropy, optimizer="sgd", lr=0.1)
+        optimizer = torch.optim.SGD(
+            [one for one in module.parameters() if one.requires_grad], 0.1)
+        with zg.Trainer(plan) as trainer:
+            for _ in range(5):
+                ours = trainer.step({"x": self.x, "labels": self.labels})
+                optimizer.zero_grad()
+                loss = F.cross_entropy(module(self.x), self.labels)
+                loss.backward()
+                optimizer.step()
+                self.assertAlmostEqual(ours, float(loss.detach()), 5)
+            weights = {name: torch.from_numpy(one)
+                       for name, one in trainer.state_dict().items()}
+        trained = Classifier()
+        trained.load_state_dict(weights)
+        for name, one in module.state_dict().items():
+            np.testing.assert_allclose(trained.state_dict()[name], one,
+                                       rtol=1e-5, atol=1e-6, err_msg=name)
+        self.assertEqual(json.loads(json.dumps(plan.facts))["ranks"], 1)
+
+
+if __name__ == "__main__":
+    main()
