@@ -27,8 +27,8 @@ struct ExampleArrays {
   std::string name;
   TensorFile arrays;
 };
-/// Does the same with arrays that are open; nothing: none. They are a batch of a
-/// step, which says how large a micro-batch is where no option does.
+/// Does the same with arrays that are open; nothing: none. They are a batch of
+/// a step, which says how large a micro-batch is where no option does.
 absl::Status bindExample(CompileOptions &options,
                          const std::optional<ExampleArrays> &example);
 
