@@ -64,6 +64,7 @@ endif()
 file(GLOB archives ${LLVM_LIBRARY_DIR}/libMLIR*.a ${LLVM_LIBRARY_DIR}/libLLVM*.a)
 target_link_libraries(zg_mlir INTERFACE ${archives} ZLIB::ZLIB ${ZSTD_LIBRARY})
 
-add_link_options(-Wl,--gc-sections -Wl,--exclude-libs,ALL)
+# Functions with the same code become one: nothing here compares their addresses.
+add_link_options(-Wl,--gc-sections -Wl,--icf=all -Wl,--exclude-libs,ALL)
 # The older kind of path, for what the libraries beside the program load too.
 add_link_options(-Wl,--disable-new-dtags)

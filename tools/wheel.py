@@ -3,7 +3,7 @@
     wheel.py FOLDER PYTHON OUTPUT_FOLDER VERSION PLATFORM
 
 The wheel has the package of the folder PYTHON, in it the programs and libraries
-of FOLDER, and a command for each program.
+of FOLDER but zerograph-run, and a command for the program.
 """
 
 import base64
@@ -16,7 +16,7 @@ import zipfile
 
 folder, python, output, version, platform = sys.argv[1:]
 folder, python = pathlib.Path(folder), pathlib.Path(python)
-programs = sorted(path.name for path in (folder / "bin").iterdir())
+programs = ["zerograph"]
 tag = f"py3-none-{platform}"
 info = f"zerograph-{version}.dist-info"
 date = time.gmtime(int(os.environ["SOURCE_DATE_EPOCH"]))[:6]
@@ -25,9 +25,11 @@ date = time.gmtime(int(os.environ["SOURCE_DATE_EPOCH"]))[:6]
 files = {str(path.relative_to(python)): (path.read_bytes(), False)
          for path in sorted(python.rglob("*"))
          if path.suffix == ".py" or path.name == "py.typed"}
+# Left out: what the program zerograph does too, and pictures of pages.
+LEFT_OUT = {"zerograph-run", "images"}
 for path in sorted(folder.rglob("*")):
-    if path.is_file():
-        inside = path.relative_to(folder)
+    inside = path.relative_to(folder)
+    if path.is_file() and not LEFT_OUT & set(inside.parts):
         files[f"zerograph/{inside}"] = (path.read_bytes(),
                                         inside.parts[0] == "bin")
 files[f"{info}/METADATA"] = (f"""\
@@ -46,7 +48,7 @@ Root-Is-Purelib: false
 Tag: {tag}
 """.encode(), False)
 files[f"{info}/entry_points.txt"] = ("[console_scripts]\n" + "".join(
-    f"{name} = _zerograph_programs:{name.replace('-', '_')}\n"
+    f"{name} = _zerograph_program:{name.replace('-', '_')}\n"
     for name in programs)).encode(), False
 
 record = ""
