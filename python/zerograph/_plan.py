@@ -34,6 +34,10 @@ def _bytes(size: int | str) -> int:
     return int(float(match[1]) * _UNITS[match[2]])
 
 
+#: The bytes of a page that a notebook keeps with its output.
+_LARGEST_PAGE = 1 << 20
+
+
 class Plan:
     """A compiled training step: all that ranks will compute, keep and
     exchange. `compile` and `load` make one."""
@@ -126,7 +130,18 @@ class Plan:
         return f"<zerograph.Plan of {self.facts['model']}, {self.ranks} ranks>"
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(self.inspect())}</pre>"
+        """Shows the summary in a notebook, and the page of `report`, whose
+        first chart is the memory over a step."""
+        summary = f"<pre>{html.escape(self.inspect())}</pre>"
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "report.html")
+            self.report(path)
+            if os.path.getsize(path) > _LARGEST_PAGE:
+                return summary
+            with open(path, encoding="utf-8") as file:
+                page = html.escape(file.read())
+        return (f'{summary}<iframe srcdoc="{page}" width="100%" height="640" '
+                'style="border: 0"></iframe>')
 
 
 def _is_module(model) -> bool:

@@ -5,7 +5,7 @@ import re
 import shutil
 import subprocess
 
-from support import BIN, Case, MLP, MLP_DATA, ZEROGRAPH, main
+from support import BIN, Case, MLP, MLP_DATA, MODELS, ZEROGRAPH, main
 
 
 class Installed(Case):
@@ -50,6 +50,24 @@ class Installed(Case):
                     # Debian's MLIR, which is not where the loader looks.
                     self.assertRegex(path, r"^(\$ORIGIN/|/usr/lib/|[^/]*$)",
                                      name)
+
+    def test_a_program_in_c(self):
+        """It finds the library as docs/c.md says, and nothing else."""
+        example = os.path.join(os.path.dirname(MODELS), "examples", "train.c")
+        self.put("CMakeLists.txt", f"""
+cmake_minimum_required(VERSION 3.18)
+project(user LANGUAGES C)
+find_package(zerograph REQUIRED)
+add_executable(user {example})
+target_link_libraries(user PRIVATE zerograph::zerograph)
+""")
+        found = self.path("there", "lib", "cmake", "zerograph")
+        for arguments in (["-S", ".", "-B", "user", f"-Dzerograph_DIR={found}"],
+                          ["--build", "user"]):
+            self.succeeds(*arguments, program="cmake")
+        result = self.succeeds(MLP, "w.safetensors",
+                               program=self.path("user", "user"), env={})
+        self.assertIn("step 20  loss ", result.stdout)
 
     def test_without_mpi(self):
         # A launcher of MPI set these, and MPI is not there.
