@@ -107,7 +107,10 @@ private:
     Value taken = b.slice(whole, withRest(slice.getStarts(), zeros),
                           withRest(slice.getSteps(), ones),
                           withRest(shapeOf(slice), rest));
-    return inRows(builder, taken, part);
+    // By the rest, not by the number of rows: [4, 1, 16] has four of each.
+    SmallVector<int64_t> shape = {part};
+    llvm::append_range(shape, rest);
+    return shapeOf(taken) == ArrayRef(shape) ? taken : b.reshape(taken, shape);
   }
 
   SliceOp slice;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import json
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -89,6 +90,23 @@ def _described(name: str, kind: str, shape: tuple[int, ...]):
     are alike."""
     return (name.encode(), kind.encode(),
             (ctypes.c_uint64 * len(shape))(*shape))
+
+
+def write_arrays(path: str, arrays: Mapping[str, Any]) -> None:
+    """Writes arrays as .safetensors."""
+    header, parts, begin = {}, [], 0
+    for name, value in arrays.items():
+        array, kind = as_numpy(name, value)
+        header[name] = {"dtype": kind, "shape": list(array.shape),
+                        "data_offsets": [begin, begin + array.nbytes]}
+        parts.append(array)
+        begin += array.nbytes
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        for array in parts:
+            file.write(array.tobytes())
 
 
 def empty(kind: str, shape: list[int]) -> np.ndarray:

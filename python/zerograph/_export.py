@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import logging
 import os
+import re
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -14,7 +16,7 @@ import torch
 
 from . import names as _names
 from ._check import Comparison, check
-from ._library import Error
+from ._library import Error, InvalidArgument
 from ._wrapper import as_batch, loss_of, with_loss
 
 
@@ -90,16 +92,18 @@ _scaled_attention = torch.nn.functional.scaled_dot_product_attention
 
 @contextlib.contextmanager
 def _quiet():
-    """Keeps back the advice of exporters, which is for inference."""
-    logger = logging.getLogger("torch.onnx")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
+    """Keeps back what exporters say: advice for inference, and, where one fails,
+    the whole graph. Yields that text."""
+    disabled = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
     try:
-        with warnings.catch_warnings():
+        said = io.StringIO()
+        with (warnings.catch_warnings(), contextlib.redirect_stdout(said),
+              contextlib.redirect_stderr(said)):
             warnings.simplefilter("ignore")
-            yield
+            yield said
     finally:
-        logger.setLevel(level)
+        logging.disable(disabled)
 
 
 def _dims(batch: Mapping[str, torch.Tensor],
@@ -133,7 +137,7 @@ def _export_older(wrapped, arrays, names, dims, path) -> None:
                       output_names=["loss"], dynamic_axes=dims)
 
 
-def _write(wrapped, arrays, names, dims, path, older: bool) -> bool:
+def _write(wrapped, arrays, names, dims, path, older: bool, said) -> bool:
     """Returns whether the older exporter wrote the file: it does what the newer
     one cannot."""
     if not older:
@@ -142,6 +146,11 @@ def _write(wrapped, arrays, names, dims, path, older: bool) -> bool:
             return False
         except Exception as error:
             newer = error
+        # The older one would write the path that this example takes.
+        if "data-dependent" in str(newer):
+            raise Error(
+                "forward() takes another path by the values of its inputs, which "
+                f"a file cannot say{_last_place(said.getvalue())}")
     try:
         _export_older(wrapped, arrays, names, dims, path)
         return True
@@ -150,6 +159,13 @@ def _write(wrapped, arrays, names, dims, path, older: bool) -> bool:
             raise Error(f"PyTorch cannot export the module: {error}") from error
         raise Error("PyTorch cannot export the module, with either exporter: "
                     f"{newer}") from newer
+
+
+def _last_place(graph: str) -> str:
+    """Returns ": FILE:LINE in FUNCTION, code: ..." of the last node of a graph
+    that was printed."""
+    places = re.findall(r"# File: (.+)", graph)
+    return f": {places[-1]}" if places else ""
 
 
 def _restore_buffers(path: str, module: torch.nn.Module) -> None:
@@ -165,6 +181,20 @@ def _restore_buffers(path: str, module: torch.nn.Module) -> None:
             initializer.CopyFrom(
                 onnx.numpy_helper.from_array(value, initializer.name))
     onnx.save(model, path)
+
+
+def _refuse_missing(module, missing, batch, loss) -> None:
+    """Refuses a file without parameters, unless nothing uses them."""
+    parameters = dict(module.named_parameters())
+    wanted = [name for name in missing if parameters[name].requires_grad]
+    with training_mode(module):
+        used = torch.autograd.grad(loss_of(module, batch, loss),
+                                   [parameters[name] for name in wanted],
+                                   allow_unused=True) if wanted else []
+    lost = [name for name, one in zip(wanted, used) if one is not None]
+    if lost:
+        raise Error("the exporter left out, or changed, parameters that are "
+                    f"trained: {', '.join(lost)}")
 
 
 def export(module: torch.nn.Module, example: Any, path: str | os.PathLike,
@@ -188,7 +218,13 @@ def export(module: torch.nn.Module, example: Any, path: str | os.PathLike,
     and warned of; `zg.compile` of a module freezes what PyTorch does not train.
     """
     path = os.fspath(path)
+    if not os.path.isdir(os.path.dirname(path) or "."):
+        raise InvalidArgument(f"{path}: there is no such folder")
     batch = as_batch(module, example)
+    if not module.training:
+        warnings.warn("the module is in evaluation mode, and is exported as "
+                      "module.train() has it: with dropout, and BatchNorm by the "
+                      "batch", stacklevel=2)
     names = list(batch)
     # Exporters take a dim of one for a constant.
     arrays = tuple(torch.cat([one, one]) if one.ndim and len(one) == 1 else one
@@ -204,14 +240,13 @@ def export(module: torch.nn.Module, example: Any, path: str | os.PathLike,
         with torch.no_grad():
             loss_of(module, dict(zip(names, arrays)), loss)  # else it says why
         wrapped = with_loss(module, names, loss)
-        with _quiet(), written_out:
-            older = _write(wrapped, arrays, names, dims, path, older)
+        with _quiet() as said, written_out:
+            older = _write(wrapped, arrays, names, dims, path, older, said)
     if older:
         _restore_buffers(path, module)
     known, missing = _names.names_of(module, path)
-    if missing and compare is False:
-        raise Error(f"{path} lacks parameters of the module: "
-                    f"{', '.join(missing)}")
+    if missing and not compare:
+        _refuse_missing(module, missing, batch, loss)
     _names.save(known, os.path.splitext(path)[0] + ".names.json")
     if not compare:
         parameters = dict(module.named_parameters())

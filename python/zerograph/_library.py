@@ -121,7 +121,7 @@ def library() -> ctypes.CDLL:
     return loaded
 
 
-def _in_python(text: str) -> str:
+def in_python(text: str) -> str:
     """Writes options as keywords: micro_batch for --micro-batch."""
     return re.sub(r"--([a-z][a-z0-9-]*)",
                   lambda match: match[1].replace("-", "_"), text)
@@ -132,7 +132,7 @@ def say_notes() -> None:
     the caller: what was made is to be safe before."""
     while not _notes.empty():
         warning, text = _notes.get()
-        text = _in_python(text.decode())
+        text = in_python(text.decode())
         if warning:
             warnings.warn(text, stacklevel=3)
         else:
@@ -142,7 +142,7 @@ def say_notes() -> None:
 def check(code: int) -> None:
     """Raises the library's error if `code` is one."""
     if code:
-        text = _in_python(library().zg_error().decode())
+        text = in_python(library().zg_error().decode())
         raise (InvalidArgument if code == _INVALID_ARGUMENT else Error)(text)
 
 

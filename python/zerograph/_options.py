@@ -7,6 +7,9 @@ import numbers
 import os
 from collections.abc import Mapping
 
+from ._arrays import write_arrays
+from ._library import InvalidArgument
+
 
 def _text(value) -> str:
     if isinstance(value, Mapping):
@@ -15,7 +18,12 @@ def _text(value) -> str:
         return "true" if value else "false"
     if isinstance(value, numbers.Number):
         return repr(value.item() if hasattr(value, "item") else value)
-    return os.fspath(value)
+    try:
+        return os.fspath(value)
+    except TypeError:
+        raise InvalidArgument(
+            f"an option is a {type(value).__name__}: expected a text, a number, "
+            "or a list or dictionary of these") from None
 
 
 def _values(value) -> list[str]:
@@ -33,7 +41,7 @@ def _values(value) -> list[str]:
 
 def command_line(options: dict, folder: str) -> list[str]:
     """Returns the options as texts. A configuration that is a dictionary, as
-    DeepSpeed takes it, becomes a file in `folder`."""
+    DeepSpeed takes it, becomes a file in `folder`, and so do weights."""
     arguments = []
     for name, value in options.items():
         if value is None:
@@ -42,6 +50,10 @@ def command_line(options: dict, folder: str) -> list[str]:
             path = os.path.join(folder, "config.json")
             with open(path, "w", encoding="utf-8") as file:
                 json.dump(value, file)
+            value = path
+        if name == "load_weights" and isinstance(value, Mapping):
+            path = os.path.join(folder, "weights.safetensors")
+            write_arrays(path, value)
             value = path
         option = "--" + name.replace("_", "-")
         arguments += [f"{option}={text}" for text in _values(value)]

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ._arrays import Arrays
-from ._library import (Error, InvalidArgument, check, home, library, say_notes,
+from ._library import (Error, InvalidArgument, check, home, in_python, library, say_notes,
                        take_text, texts)
 from ._options import command_line
 
@@ -26,8 +26,8 @@ _UNITS = {"": 1, "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
 
 
 def _bytes(size: int | str) -> int:
-    if isinstance(size, int):
-        return size
+    if not isinstance(size, str):
+        return int(size)
     match = re.fullmatch(r"([0-9.]+)\s*([kKMGT]?i?B?)", size.strip())
     if not match or match[2] not in _UNITS:
         raise InvalidArgument(f"'{size}' is no size: write 80GiB, 80GB or bytes")
@@ -50,9 +50,10 @@ class Plan:
 
     def inspect(self, part: str = "summary") -> str:
         """Returns a text about the plan: its summary, or what `zerograph
-        inspect --PART` says, as "memory", "traffic" or "costs"."""
+        inspect --PART` says, as "memory", "units" or "costs"."""
         text = ctypes.c_void_p()
-        check(library().zg_plan_inspect(self._handle, part.encode(),
+        check(library().zg_plan_inspect(self._handle,
+                                        part.lstrip("-").encode(),
                                         ctypes.byref(text)))
         return take_text(text)
 
@@ -89,7 +90,8 @@ class Plan:
         return self.memory.get("device", 0) <= _bytes(size)
 
     def save(self, path: str | os.PathLike) -> None:
-        """Writes the plan, for `load` and for `zerograph train`."""
+        """Writes the plan, for `load` and for `zerograph train`. That of a
+        module has no weights: give them by load_weights."""
         check(library().zg_plan_write(self._handle, os.fsencode(path)))
 
     def report(self, path: str | os.PathLike, **options) -> None:
@@ -120,7 +122,7 @@ class Plan:
                  *command_line(options, folder)],
                 capture_output=True, text=True, check=False)
         if done.returncode:
-            raise Error(done.stderr.strip())
+            raise Error(in_python(done.stderr.strip().replace(f"{path}: ", "")))
         return done.stdout
 
     def __str__(self) -> str:
@@ -186,6 +188,10 @@ def compile(model, example: Mapping[str, Any] | tuple | None = None,
     group={"*.bias": {"weight_decay": 0}}, config={...} (DeepSpeed's).
     docs/options.md has all of them.
     """
+    if example is not None and not (isinstance(example, Mapping) or
+                                    _is_module(model)):
+        raise InvalidArgument("the example of a file is a dictionary of arrays, "
+                              "by the names of the model's inputs")
     if _is_module(model):
         return _compile_module(model, example, loss, options)
     if loss is not None and not isinstance(loss, str):

@@ -65,7 +65,7 @@ class Trainer:
     """Trains with a plan, a step at a time.
 
     Options are those of `zerograph train` that do not concern files of data:
-    load_weights="model.safetensors", init_missing="normal:0.02", seed=1,
+    load_weights="model.safetensors" (or arrays by name), init_missing="normal:0.02", seed=1,
     resume="checkpoints", checkpoint="checkpoints", every=100, log="log.jsonl".
 
     All ranks of the plan are threads here, unless mpirun, srun or torchrun
@@ -75,6 +75,9 @@ class Trainer:
     """
 
     def __init__(self, plan: Plan, **options):
+        if not isinstance(plan, Plan):
+            raise InvalidArgument(f"the plan is a {type(plan).__name__}: "
+                                  "zg.compile makes one of a file or a module")
         self._library = library()
         self._memory = None
         self._plan = plan
@@ -169,6 +172,12 @@ class Trainer:
         """
         return self._read("parameters", copy)
 
+    def load_into(self, module) -> None:
+        """Gives a PyTorch module the parameters, and the buffers that are
+        trained with them; it is the one that was exported, or one like it."""
+        from . import names
+        names.load(module, self.state_dict(copy=False))
+
     def gradients(self) -> dict[str, np.ndarray]:
         """Returns the mean gradients, between `accumulate` and `update`, of a
         plan that was compiled with dump_gradients=True."""
@@ -183,6 +192,9 @@ class Trainer:
                      adapters_alone: bool = False) -> None:
         """Writes all weights as .safetensors, with what adapters add to them;
         or what was trained alone."""
+        if os.fspath(path).endswith((".pt", ".pth", ".onnx")):
+            raise InvalidArgument(f"{path}: it writes .safetensors; for torch.save "
+                                  "use load_into and the module's state_dict")
         check(self._library.zg_trainer_save(self._live(), os.fsencode(path),
                                             adapters_alone))
 

@@ -28,8 +28,15 @@ def as_batch(module: torch.nn.Module, example: Any) -> dict[str, torch.Tensor]:
         raise InvalidArgument(
             f"the example is a {type(example).__name__}, expected tensors by "
             "name, or a tuple of them")
-    return {name: torch.as_tensor(value).detach()
-            for name, value in example.items()}
+    batch = {}
+    for name, value in example.items():
+        try:
+            batch[name] = torch.as_tensor(value).detach()
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise InvalidArgument(
+                f"the example's '{name}' is a {type(value).__name__}, expected "
+                "a tensor: an input of a file is one array") from error
+    return batch
 
 
 def _takes(module: torch.nn.Module, name: str) -> bool:
@@ -57,7 +64,17 @@ def loss_of(module: torch.nn.Module, batch: Batch,
             loss: Callable | None) -> torch.Tensor:
     """Returns the loss of a batch. `loss` is called with the module's output and
     with what `forward` does not take."""
+    if isinstance(loss, (str, type)):
+        raise InvalidArgument(
+            f"loss={loss!r}: expected a function of the output and the labels, "
+            "as torch.nn.functional.cross_entropy or torch.nn.MSELoss()")
+    unknown = [name for name in batch if not _takes(module, name)]
     if loss is None:
+        if unknown:
+            raise InvalidArgument(
+                f"forward() takes no {', '.join(unknown)}: give loss=, a "
+                "function of its output and the labels, as "
+                "torch.nn.functional.cross_entropy")
         return _loss_in(module(**batch))
     given = {name: value for name, value in batch.items()
              if _takes(module, name)}
@@ -65,8 +82,12 @@ def loss_of(module: torch.nn.Module, batch: Batch,
     if not rest:
         raise InvalidArgument(
             "forward() takes all of the example, and nothing is left for "
-            "loss=: name the labels as none of its arguments is called")
-    return loss(module(**given), *rest)
+            "loss=: give a dictionary that calls the labels as none of "
+            "forward()'s arguments is called")
+    output = module(**given)
+    if not isinstance(output, torch.Tensor):
+        output = getattr(output, "logits", output)
+    return loss(output, *rest)
 
 
 def with_loss(module: torch.nn.Module, names: list[str],

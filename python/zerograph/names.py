@@ -68,6 +68,32 @@ def names_of(model, path):
             for initializer, (name, how) in names.items()}, missing
 
 
+def load(module, arrays):
+    """Gives a module's tensors the values of arrays, by its names or those that
+    exporters made of them: with the names of wrappers in front, transposed."""
+    import torch
+
+    tensors = {name: one for named in (
+        module.named_parameters(remove_duplicate=False),
+        module.named_buffers(remove_duplicate=False)) for name, one in named}
+    unknown = []
+    for initializer, array in arrays.items():
+        parts = initializer.split(".")
+        ends = [".".join(parts[begin:]) for begin in range(len(parts))]
+        name = next((end for end in ends if end in tensors), None)
+        value = torch.tensor(array)
+        if name and value.ndim == 2 and value.shape != tensors[name].shape:
+            value = value.T
+        if name is None or value.shape != tensors[name].shape:
+            unknown.append(initializer)
+            continue
+        with torch.no_grad():
+            tensors[name].copy_(value)
+    if unknown:
+        raise ValueError("the module has no tensors for "
+                         f"{', '.join(unknown)}")
+
+
 def write(model, path, output):
     """Of the model that was exported to `path`, with or without a wrapper."""
     names, missing = names_of(model, path)

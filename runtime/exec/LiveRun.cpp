@@ -105,7 +105,9 @@ LiveRun::check(const TensorFile &arrays) {
         worldOf(plan()), " ranks x ", accumulate, " micro-batches x ",
         plan().micro_batch(), " samples)",
         own == step ? ""
-                    : absl::StrCat(", of which ", own, " are this process's")));
+                    : absl::StrCat(", of which ", own, " are this process's"),
+        samples < step ? ": leave out a last batch that is smaller (drop_last)"
+                       : ""));
   }
   ZG_RETURN_IF_ERROR(
       batch->check(0, samples, [](uint64_t place) { return place; }));

@@ -1,6 +1,5 @@
 """Exporting PyTorch modules: what is lost is named, and nothing else."""
 
-import json
 import os
 import pathlib
 import sys
@@ -282,14 +281,73 @@ class Export(Case):
                 loss.backward()
                 optimizer.step()
                 self.assertAlmostEqual(ours, float(loss.detach()), 5)
-            weights = {name: torch.from_numpy(one)
-                       for name, one in trainer.state_dict().items()}
-        trained = Classifier()
-        trained.load_state_dict(weights)
+            trained = Classifier()
+            trainer.load_into(trained)
+            arrays = trainer.state_dict()
+            with self.assertRaisesRegex(ValueError, "no tensors for hidden"):
+                trainer.load_into(nn.Linear(16, 4))
         for name, one in module.state_dict().items():
             np.testing.assert_allclose(trained.state_dict()[name], one,
                                        rtol=1e-5, atol=1e-6, err_msg=name)
-        self.assertEqual(json.loads(json.dumps(plan.facts))["ranks"], 1)
+        # A plan in a file has no weights of a module, and takes arrays.
+        plan.save(self.path("p.zgplan"))
+        loaded = zg.load(self.path("p.zgplan"))
+        del plan, trainer
+        with self.assertRaisesRegex(zg.Error, "load_weights"):
+            zg.Trainer(loaded)
+        with zg.Trainer(loaded, load_weights=arrays) as trainer:
+            np.testing.assert_array_equal(
+                trainer.state_dict()["out.weight"], arrays["out.weight"])
+
+    def test_tied_weights_go_back(self):
+        module, trained = Tied(), Tied()
+        plan = zg.compile(module, example=(self.ids, self.labels),
+                          loss=F.cross_entropy)
+        with zg.Trainer(plan) as trainer:
+            trainer.step({"ids": self.ids, "labels": self.labels})
+            trainer.load_into(trained)
+            self.assertAlmostEqual(
+                float(F.cross_entropy(trained(self.ids),
+                                      self.labels).detach()),
+                trainer.step({"ids": self.ids, "labels": self.labels}), 5)
+
+    def test_what_no_file_can_say(self):
+        class Forked(Classifier):
+            def forward(self, x):
+                return super().forward(-x if x.sum() > 0 else x)
+
+        class Unused(Classifier):
+            def __init__(self):
+                super().__init__()
+                self.spare = nn.Linear(3, 3)
+
+        with self.assertRaisesRegex(zg.Error, "another path by the values.*"
+                                    "export_test.py:.*x.sum"):
+            self.export(Forked(), (self.x, self.labels))
+        self.assertTrue(self.export(Unused(), (self.x, self.labels)).ok)
+        zg.compile(Unused(), example=(self.x, self.labels),
+                   loss=F.cross_entropy)
+        with self.assertWarnsRegex(UserWarning, "in evaluation mode"):
+            zg.export(Classifier().eval(), (self.x, self.labels),
+                      self.path("m.onnx"), F.cross_entropy)
+
+    def test_mistakes(self):
+        module, example = Classifier(), (self.x, self.labels)
+        for call, part in (
+                (lambda: zg.compile(module, example), "takes no labels: give"),
+                (lambda: zg.compile(module, example, "cross_entropy"),
+                 "expected a function of the output"),
+                (lambda: zg.compile(module), "give example="),
+                (lambda: zg.compile("m.onnx", example), "is a dictionary"),
+                (lambda: zg.compile(module, ((self.x, 1), self.labels),
+                                    F.cross_entropy), "one array"),
+                (lambda: zg.compile(module, example, F.cross_entropy,
+                                    optimizer=module), "is a Classifier"),
+                (lambda: zg.Trainer(module), "the plan is a Classifier"),
+                (lambda: zg.export(module, example, "no/m.onnx",
+                                   F.cross_entropy), "no such folder")):
+            with self.assertRaisesRegex(zg.InvalidArgument, part):
+                call()
 
 
 if __name__ == "__main__":

@@ -21,6 +21,20 @@ nn.program @forward(%x: tensor<16x4xf32>, %w: tensor<4x40xf32>, %b: tensor<1x40x
   nn.return %4 : tensor<2x7x40xf32>
 }
 
+// One row of each sample: as many rows as samples, and as [samples, 1, ...] too.
+
+// CHECK-LABEL: nn.program @first
+// CHECK: %[[LEFT:.+]] = nn.slice %x [0, 0, 0] step [1, 1, 1] : tensor<2x8x4xf32> -> tensor<2x1x4xf32>
+// CHECK: %[[ROWS:.+]] = nn.reshape %[[LEFT]] : tensor<2x1x4xf32> -> tensor<2x4xf32>
+// CHECK: nn.matmul %[[ROWS]], %w : tensor<2x4xf32>, tensor<4x40xf32> -> tensor<2x40xf32>
+nn.program @first(%x: tensor<2x8x4xf32>, %w: tensor<4x40xf32>) -> tensor<2x1x40xf32> {
+  %0 = nn.reshape %x : tensor<2x8x4xf32> -> tensor<16x4xf32>
+  %1 = nn.matmul %0, %w : tensor<16x4xf32>, tensor<4x40xf32> -> tensor<16x40xf32>
+  %2 = nn.reshape %1 : tensor<16x40xf32> -> tensor<2x8x40xf32>
+  %3 = nn.slice %2 [0, 0, 0] step [1, 1, 1] : tensor<2x8x40xf32> -> tensor<2x1x40xf32>
+  nn.return %3 : tensor<2x1x40xf32>
+}
+
 // -----
 
 // A product that is read whole too stays, columns are not rows, and nothing is

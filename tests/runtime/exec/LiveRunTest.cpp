@@ -131,9 +131,11 @@ TEST(LiveRun, AWrongBatchChangesNothing) {
   auto refused = [&](const TensorFile &batch) {
     return std::string(run->step(batch).status().message());
   };
-  EXPECT_EQ(refused(named("x", batchOf(0, 4))),
-            "the batch: has 4 samples; a step takes 8 (2 ranks x 2 "
-            "micro-batches x 2 samples)");
+  EXPECT_EQ(
+      refused(named("x", batchOf(0, 4))),
+      "the batch: has 4 samples; a step takes 8 (2 ranks x 2 "
+      "micro-batches x 2 samples): leave out a last batch that is smaller "
+      "(drop_last)");
   expectSays(refused(named("X", batchOf(0, 8))),
              "the batch: input 'x' is missing", "call 'X' 'x' there");
   TensorFile whole = named("x", batchOf(0, 8));
