@@ -1,0 +1,356 @@
+"""A trainer that is used as that of Hugging Face's transformers.
+
+    from zerograph import hf
+
+    trainer = hf.Trainer(model, args, train_dataset, eval_dataset, ranks=2, zero=2)
+    trainer.train()
+    trainer.save_model("out")
+
+`args` are transformers.TrainingArguments: each is taken, has no effect here for a
+reason that is written below, or is refused. What else a plan can have (`ranks`,
+`zero`, `offload_optimizer`, ...) are keywords, as of `zg.compile`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import math
+import os
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+import transformers
+from torch.utils.data import DataLoader, RandomSampler, SequentialSampler
+from transformers.trainer_callback import (CallbackHandler, DefaultFlowCallback,
+                                           PrinterCallback, ProgressCallback,
+                                           TrainerControl, TrainerState)
+from transformers.trainer_utils import TrainOutput
+
+from ._library import InvalidArgument
+from ._plan import compile
+from ._trainer import Trainer as _Trainer
+
+#: What decides the plan, the loop, logs, evaluations and checkpoints.
+_TAKEN = {
+    "output_dir", "per_device_train_batch_size", "per_device_eval_batch_size",
+    "num_train_epochs", "max_steps", "learning_rate", "lr_scheduler_type",
+    "lr_scheduler_kwargs", "warmup_steps", "warmup_ratio", "optim",
+    "weight_decay", "adam_beta1", "adam_beta2", "adam_epsilon",
+    "gradient_accumulation_steps", "max_grad_norm", "bf16", "fp16",
+    "gradient_checkpointing", "logging_strategy", "logging_steps",
+    "logging_first_step", "disable_tqdm", "eval_strategy", "eval_steps",
+    "eval_delay", "eval_on_start", "save_strategy", "save_steps",
+    "save_total_limit", "seed", "data_seed", "dataloader_num_workers",
+    "dataloader_prefetch_factor", "dataloader_persistent_workers",
+    "remove_unused_columns", "train_sampling_strategy"}
+
+#: What asks for nothing that would be missed -> why.
+_NO_EFFECT = {
+    "average_tokens_across_devices": "give loss_mean=\"tokens\", which is a plan's",
+    "dataloader_drop_last": "a plan has one batch size: the last batch is left out",
+    "dataloader_pin_memory": "batches go to where the plan reads them",
+    "gradient_checkpointing_kwargs": "recomputation is exact however it is made",
+    "use_cpu": "the plan has a target",
+    "full_determinism": "every run has the same bits",
+    "ddp_find_unused_parameters": "the plan knows them",
+    "ddp_bucket_cap_mb": "the plan decides what is exchanged at once",
+    "ddp_broadcast_buffers": "there is no DDP", "ddp_backend": "there is no DDP",
+    "ddp_static_graph": "there is no DDP", "ddp_timeout": "give deadline=",
+    "torch_compile": "the whole step is compiled",
+    "torch_compile_backend": "the whole step is compiled",
+    "torch_compile_mode": "the whole step is compiled",
+    "torch_empty_cache_steps": "there is no cache",
+    "skip_memory_metrics": "plan.memory has them, exactly",
+    "log_level": "notes go to the logger zerograph",
+    "log_level_replica": "notes go to the logger zerograph",
+    "logging_nan_inf_filter": "losses are logged as they are",
+    "prediction_loss_only": "an evaluation gives the loss",
+    "do_train": "", "do_eval": "", "do_predict": "", "local_rank": "",
+    "run_name": "", "project": "",
+    "use_cache": "training uses none", "save_only_model": "",
+    "eval_do_concat_batches": "", "eval_use_gather_object": ""}
+
+_OPTIMIZERS = {"adamw_torch": "adamw", "adamw_torch_fused": "adamw",
+               "adamw_hf": "adamw", "adamw_apex_fused": "adamw", "sgd": "sgd",
+               "adagrad": "adagrad", "lion_32bit": "lion"}
+
+
+def _refuse_unknown(args) -> None:
+    """Refuses what is asked for, and would not be done."""
+    plain = type(args)(output_dir=args.output_dir)
+    refused = [name for name in (one.name for one in dataclasses.fields(args))
+               if name not in _TAKEN and name not in _NO_EFFECT and
+               getattr(args, name, None) != getattr(plain, name)]
+    if refused:
+        raise InvalidArgument(
+            "TrainingArguments has what this trainer does not do: " +
+            ", ".join(f"{name}={getattr(args, name)!r}" for name in refused))
+    if str(args.optim.value if hasattr(args.optim, "value")
+           else args.optim) not in _OPTIMIZERS:
+        raise InvalidArgument(f"optim={args.optim}: there are "
+                              f"{', '.join(_OPTIMIZERS)}")
+
+
+def _is_first() -> bool:
+    """Tells whether this is the only process, or the one that speaks for all."""
+    variables = ("OMPI_COMM_WORLD_RANK", "RANK", "PMI_RANK", "PMIX_RANK",
+                 "SLURM_PROCID")
+    return os.environ.get(next((one for one in variables
+                                if one in os.environ), ""), "0") == "0"
+
+
+def _without_decay(model: torch.nn.Module) -> list[str]:
+    """Returns the parameters that transformers.Trainer does not decay."""
+    from transformers.trainer_pt_utils import get_parameter_names
+    decayed = set(get_parameter_names(
+        model, [torch.nn.LayerNorm],
+        [r"bias", r"layernorm", r"rmsnorm", r"(?:^|\.)norm(?:$|\.)",
+         r"_norm(?:$|\.)"]))
+    return [name for name, _ in model.named_parameters() if name not in decayed]
+
+
+def plan_options(args, model: torch.nn.Module) -> dict[str, Any]:
+    """Returns what TrainingArguments say of a plan, as options of
+    `zg.compile`."""
+    _refuse_unknown(args)
+    optim = str(getattr(args.optim, "value", args.optim))
+    options: dict[str, Any] = {
+        "micro_batch": args.per_device_train_batch_size,
+        "accumulate": args.gradient_accumulation_steps,
+        "optimizer": _OPTIMIZERS[optim], "lr": args.learning_rate,
+        "precision": "bf16" if args.bf16 else "fp16" if args.fp16 else "fp32",
+        "recompute": "units" if args.gradient_checkpointing else None,
+        "clip_norm": args.max_grad_norm or None}
+    if _OPTIMIZERS[optim] in ("adamw", "lion"):
+        options["betas"] = (args.adam_beta1, args.adam_beta2)
+    if _OPTIMIZERS[optim] == "adamw":
+        options["eps"] = args.adam_epsilon
+    if args.weight_decay or _OPTIMIZERS[optim] == "adamw":
+        options["weight_decay"] = args.weight_decay
+        if args.weight_decay:
+            options["group"] = {name: {"weight_decay": 0}
+                                for name in _without_decay(model)}
+    return options
+
+
+class Trainer:
+    """Trains a model as transformers.Trainer does: see the module.
+
+    The model returns its loss, or `loss` is a function of its output and the
+    labels. Under mpirun or srun each process is a rank, and draws the same
+    samples, of which it takes its part. Items of a dataset are dictionaries of one shape; `data_collator`
+    makes a batch of them. After `train` the model has the trained weights.
+    """
+
+    def __init__(self, model: torch.nn.Module,
+                 args: transformers.TrainingArguments, train_dataset,
+                 eval_dataset=None, data_collator: Callable | None = None,
+                 processing_class=None, callbacks: list | None = None,
+                 loss: Callable | None = None, **options):
+        self.model, self.args = model, args
+        self.train_dataset, self.eval_dataset = train_dataset, eval_dataset
+        self.data_collator = data_collator or (
+            transformers.DataCollatorWithPadding(processing_class)
+            if processing_class is not None else transformers.default_data_collator)
+        self._loss, self._options = loss, options
+        shown = (PrinterCallback if args.disable_tqdm and _is_first() else
+                 ProgressCallback)
+        self.callback_handler = CallbackHandler(
+            [DefaultFlowCallback, shown, *(callbacks or [])], model,
+            processing_class, None, None)
+        self.state, self.control = TrainerState(), TrainerControl()
+        self._trainer: _Trainer | None = None
+        self.plan = self._compile()
+        self.control = self._call("on_init_end")
+
+    def _compile(self):
+        options = {**plan_options(self.args, self.model), **self._options}
+        if self.eval_dataset is not None:
+            options.setdefault("evaluate", True)
+        count = min(len(self.train_dataset), options["micro_batch"])
+        example = self._batch([self.train_dataset[i] for i in range(count)])
+        plan = compile(self.model, example, self._loss, **options)
+        if len(self.train_dataset) < plan.samples:
+            raise InvalidArgument(
+                f"train_dataset has {len(self.train_dataset)} samples, and a "
+                f"step takes {plan.samples}")
+        return plan
+
+    def _batch(self, items: list) -> dict[str, torch.Tensor]:
+        """Returns a batch of what the model or the loss takes."""
+        batch = dict(self.data_collator(items))
+        taken = inspect.signature(self.model.forward).parameters
+        if self.args.remove_unused_columns and self._loss is None:
+            batch = {name: one for name, one in batch.items() if name in taken}
+        return batch
+
+    def get_train_dataloader(self) -> DataLoader:
+        args = self.args
+        generator = torch.Generator()
+        generator.manual_seed(args.seed if args.data_seed is None
+                              else args.data_seed)
+        if args.train_sampling_strategy == "random":
+            sampler: Any = RandomSampler(self.train_dataset, generator=generator)
+        elif args.train_sampling_strategy == "sequential":
+            sampler = SequentialSampler(self.train_dataset)
+        else:
+            raise InvalidArgument(
+                f"train_sampling_strategy={args.train_sampling_strategy!r}: "
+                "batches have one shape; there are random and sequential")
+        return DataLoader(
+            self.train_dataset, self.plan.samples, sampler=sampler,
+            drop_last=True, collate_fn=self._batch,
+            num_workers=args.dataloader_num_workers,
+            persistent_workers=args.dataloader_persistent_workers,
+            prefetch_factor=args.dataloader_prefetch_factor)
+
+    def get_eval_dataloader(self, dataset=None) -> DataLoader:
+        return DataLoader(dataset or self.eval_dataset,
+                          self.args.per_device_eval_batch_size,
+                          collate_fn=self._batch)
+
+    def train(self, resume_from_checkpoint: str | bool | None = None
+              ) -> TrainOutput:
+        """Trains, and gives the model the weights. A checkpoint to go on from is
+        a folder that this trainer wrote; True: the newest of `output_dir`."""
+        begin = time.time()
+        loader = self.get_train_dataloader()
+        self._begin(len(loader))
+        options = {name: one for name, one in
+                   (("seed", self.args.seed),
+                    ("resume", self._checkpoints() if resume_from_checkpoint is
+                     True else resume_from_checkpoint or None)) if one is not None}
+        with _Trainer(self.plan, **options) as self._trainer:
+            self.state.global_step = self._trainer.steps
+            self._run(loader)
+            self._trainer.load_into(self.model)
+        self._trainer = None
+        seconds = time.time() - begin
+        mean = self._losses / max(1, self._made)
+        metrics = {"train_runtime": seconds, "train_loss": mean,
+                   "train_steps_per_second": self._made / seconds,
+                   "train_samples_per_second":
+                       self._made * self.plan.samples / seconds}
+        self.control = self._call("on_train_end")
+        return TrainOutput(self.state.global_step, mean, metrics)
+
+    def evaluate(self, eval_dataset=None) -> dict[str, float]:
+        """Returns the mean loss of samples that are not trained on."""
+        if self._trainer is not None:
+            return self._evaluated(self._trainer, eval_dataset)
+        weights = {name: one.detach() for name, one in
+                   self.model.named_parameters()}
+        with _Trainer(self.plan, load_weights=weights) as trainer:
+            return self._evaluated(trainer, eval_dataset)
+
+    def save_model(self, folder: str | None = None) -> None:
+        """Writes the model as `save_pretrained` does, with the weights that were
+        trained."""
+        if self._trainer is not None:
+            self._trainer.load_into(self.model)
+        if _is_first():
+            self.model.save_pretrained(folder or self.args.output_dir)
+
+    def _begin(self, steps_of_epoch: int) -> None:
+        args = self.args
+        total = (args.max_steps if args.max_steps > 0 else
+                 math.ceil(args.num_train_epochs * steps_of_epoch))
+        self.state = TrainerState(
+            max_steps=total, num_train_epochs=math.ceil(total / steps_of_epoch),
+            is_world_process_zero=_is_first(), is_local_process_zero=_is_first(),
+            train_batch_size=args.per_device_train_batch_size)
+        self.state.compute_steps(args, total)
+        nothing = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))],
+                                  args.learning_rate)
+        self._schedule = transformers.get_scheduler(
+            args.lr_scheduler_type, nothing, args.get_warmup_steps(total), total,
+            args.lr_scheduler_kwargs or {})
+        self._losses, self._made = 0.0, 0
+        self._logged: list[float] = []
+
+    def _run(self, loader: DataLoader) -> None:
+        self.callback_handler.train_dataloader = loader
+        self.control = self._call("on_train_begin")
+        if self.args.eval_on_start and self.eval_dataset is not None:
+            self.evaluate()
+        done = self.state.global_step
+        for _ in range(done):
+            self._schedule.optimizer.step()
+            self._schedule.step()
+        for number, (batch, last) in enumerate(self._batches(loader)):
+            if number < done:
+                continue  # the run before has made it
+            self._make_step(batch, len(loader), last)
+            if self.control.should_training_stop:
+                break
+
+    def _batches(self, loader: DataLoader) -> Iterator[tuple[dict, bool]]:
+        """Yields the batches of all epochs, and whether one ends its epoch."""
+        made = 0
+        while made < self.state.max_steps:
+            for i, batch in enumerate(loader):
+                made += 1
+                yield batch, i + 1 == len(loader)
+                if made == self.state.max_steps:
+                    return
+
+    def _make_step(self, batch: dict, steps_of_epoch: int, last: bool) -> None:
+        rate = self._schedule.get_last_lr()[0]
+        loss = self._trainer.step(batch, lr=rate)
+        self._schedule.optimizer.step()
+        self._schedule.step()
+        self._losses, self._made = self._losses + loss, self._made + 1
+        self._logged.append(loss)
+        self.state.global_step += 1
+        self.state.epoch = self.state.global_step / steps_of_epoch
+        self.control = self._call("on_step_end")
+        if last:
+            self._act(loss, rate)
+            self.control = self._call("on_epoch_end")
+        self._act(loss, rate)
+
+    def _act(self, loss, rate: float) -> None:
+        """Does what callbacks have asked for."""
+        if self.control.should_log:
+            logs = {"loss": sum(self._logged) / len(self._logged),
+                    "learning_rate": rate}
+            if loss.gradient_norm is not None:
+                logs["grad_norm"] = loss.gradient_norm
+            self._logged.clear()
+            self._log(logs)
+        if self.control.should_evaluate and self.eval_dataset is not None:
+            self.evaluate()
+        if self.control.should_save:
+            os.makedirs(self.args.output_dir, exist_ok=True)
+            self._trainer.save(self._checkpoints())
+            self.control = self._call("on_save")
+        self.control.should_log = self.control.should_evaluate = False
+        self.control.should_save = False
+
+    def _evaluated(self, trainer: _Trainer, dataset) -> dict[str, float]:
+        loader = self.get_eval_dataloader(dataset)
+        begin = time.time()
+        metrics = {"eval_loss": trainer.evaluate(iter(loader)),
+                   "eval_runtime": time.time() - begin}
+        self._log(metrics)
+        self.control = self.callback_handler.on_evaluate(
+            self.args, self.state, self.control, metrics)
+        return metrics
+
+    def _log(self, logs: dict[str, float]) -> None:
+        if self.state.epoch is not None:
+            logs["epoch"] = self.state.epoch
+        self.state.log_history.append(
+            {**logs, "step": self.state.global_step})
+        self.control = self.callback_handler.on_log(
+            self.args, self.state, self.control, logs)
+
+    def _checkpoints(self) -> str:
+        return os.path.join(self.args.output_dir, "checkpoints")
+
+    def _call(self, event: str) -> TrainerControl:
+        return getattr(self.callback_handler, event)(self.args, self.state,
+                                                     self.control)

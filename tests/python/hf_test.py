@@ -1,0 +1,147 @@
+"""zerograph.hf: transformers.Trainer's numbers from the same arguments."""
+
+import copy
+import os
+import pathlib
+import sys
+import warnings
+
+TESTS = pathlib.Path(__file__).resolve().parent.parent
+ROOT = TESTS.parent
+sys.path.insert(0, str(TESTS / "tools"))
+sys.path.insert(0, str(ROOT / "python"))
+
+from support import BIN, Case, main  # noqa: E402
+
+os.environ["ZEROGRAPH_HOME"] = str(pathlib.Path(BIN).parent)
+os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_VERBOSITY="error")
+try:
+    import accelerate  # noqa: F401
+    import onnxscript  # noqa: F401
+    import torch
+    import transformers
+except ImportError:
+    print("skipped: this Python has no torch, transformers, accelerate and "
+          "onnxscript; set ZEROGRAPH_TORCH to one that has")
+    print("Ran 0 tests")
+    sys.exit(0)
+import zerograph as zg  # noqa: E402
+from zerograph import hf  # noqa: E402
+
+
+class Rows(torch.utils.data.Dataset):
+
+    def __init__(self, count):
+        random = torch.Generator().manual_seed(1)
+        self.ids = torch.randint(3, 64, (count, 12), generator=random)
+
+    def __len__(self):
+        return len(self.ids)
+
+    def __getitem__(self, i):
+        return {"input_ids": self.ids[i], "labels": (self.ids[i, 0] > 30).long(),
+                "attention_mask": torch.ones(12, dtype=torch.long),
+                "note": i}
+
+
+class Seen(transformers.TrainerCallback):
+
+    def __init__(self):
+        self.events = []
+
+    def on_step_end(self, args, state, control, **_):
+        self.events.append(state.global_step)
+        control.should_training_stop |= state.global_step == 5
+
+
+class HuggingFace(Case):
+
+    def setUp(self):
+        super().setUp()
+        warnings.simplefilter("ignore")
+        self.addCleanup(warnings.resetwarnings)
+        torch.manual_seed(0)
+        self.model = transformers.BertForSequenceClassification(
+            transformers.BertConfig(
+                hidden_size=32, num_hidden_layers=1, num_attention_heads=4,
+                intermediate_size=48, vocab_size=64, num_labels=2,
+                max_position_embeddings=32, hidden_dropout_prob=0.0,
+                attention_probs_dropout_prob=0.0))
+
+    def arguments(self, **changed):
+        return transformers.TrainingArguments(**{
+            "output_dir": self.path("out"), "per_device_train_batch_size": 8,
+            "num_train_epochs": 2, "learning_rate": 1e-3, "weight_decay": 0.01,
+            "warmup_steps": 2, "logging_steps": 2, "eval_strategy": "epoch",
+            "save_strategy": "no", "report_to": "none", "disable_tqdm": True,
+            "train_sampling_strategy": "sequential", "use_cpu": True, **changed})
+
+    def test_the_numbers_are_those_of_transformers(self):
+        theirs = copy.deepcopy(self.model)
+        trainer = hf.Trainer(self.model, self.arguments(), Rows(36), Rows(20))
+        done = trainer.train()
+        other = transformers.Trainer(
+            theirs, self.arguments(), train_dataset=Rows(32),
+            eval_dataset=Rows(20))
+        self.assertAlmostEqual(done.training_loss, other.train().training_loss, 5)
+        self.assertEqual(done.global_step, other.state.global_step)
+        ours = trainer.state.log_history
+        self.assertEqual(len(ours), len(other.state.log_history) - 1)
+        for mine, one in zip(ours, other.state.log_history):
+            self.assertEqual(mine["step"], one["step"])
+            for key in ("loss", "eval_loss", "grad_norm", "learning_rate"):
+                self.assertEqual(key in mine, key in one, (key, mine, one))
+                if key in mine:
+                    self.assertAlmostEqual(mine[key], one[key], 5, key)
+        for (name, mine), one in zip(self.model.named_parameters(),
+                                     theirs.parameters()):
+            self.assertLess(float((mine - one).abs().max()), 1e-5, name)
+        # After training too; and the model can be saved and read again.
+        self.assertAlmostEqual(trainer.evaluate()["eval_loss"],
+                               ours[-1]["eval_loss"], 6)
+        trainer.save_model()
+        again = type(self.model).from_pretrained(self.path("out"))
+        self.assertTrue(torch.equal(again.classifier.weight,
+                                    self.model.classifier.weight))
+
+    def test_ranks_and_accumulation(self):
+        one = hf.Trainer(copy.deepcopy(self.model), self.arguments(), Rows(64))
+        two = hf.Trainer(self.model, self.arguments(
+            per_device_train_batch_size=2, gradient_accumulation_steps=2),
+            Rows(64), ranks=2, zero=2)
+        self.assertAlmostEqual(one.train().training_loss,
+                               two.train().training_loss, 5)
+
+    def test_callbacks_and_checkpoints(self):
+        seen = Seen()
+        whole = hf.Trainer(copy.deepcopy(self.model), self.arguments(),
+                           Rows(64)).train()
+        first = hf.Trainer(self.model, self.arguments(
+            save_strategy="steps", save_steps=5), Rows(64), callbacks=[seen])
+        self.assertEqual(first.train().global_step, 5)
+        self.assertEqual(seen.events, [1, 2, 3, 4, 5])
+        second = hf.Trainer(self.model, self.arguments(), Rows(64))
+        done = second.train(resume_from_checkpoint=True)
+        self.assertEqual(done.global_step, 16)
+        self.assertEqual(whole.global_step, 16)
+
+    def test_every_argument_is_accounted_for(self):
+        for changed, part in (
+                ({"neftune_noise_alpha": 5.0}, "neftune_noise_alpha=5.0"),
+                ({"label_smoothing_factor": 0.1}, "label_smoothing_factor=0.1"),
+                ({"optim": "adafactor"}, "optim"),
+                ({"report_to": "tensorboard"}, "report_to"),
+                ({"load_best_model_at_end": True, "save_strategy": "epoch"},
+                 "load_best_model_at_end=True")):
+            with self.assertRaisesRegex(zg.InvalidArgument, part):
+                hf.Trainer(self.model, self.arguments(**changed), Rows(64),
+                           Rows(8))
+        known = hf._TAKEN | set(hf._NO_EFFECT)
+        self.assertFalse(hf._TAKEN & set(hf._NO_EFFECT))
+        self.assertIn("learning_rate", known)
+        with self.assertRaisesRegex(zg.InvalidArgument, "has 4 samples, and a"):
+            hf.Trainer(self.model, self.arguments(), Rows(4))
+
+
+if __name__ == "__main__":
+    main()
