@@ -38,7 +38,7 @@ extern "C" {
 /* The version of this interface: a library of a higher one has all of it. */
 #define ZG_INTERFACE 1
 
-/* What went wrong; the numbers are Abseil's. */
+/* Names what went wrong; the numbers are Abseil's. */
 typedef enum zg_code {
   ZG_OK = 0,
   ZG_CANCELLED = 1,           /* the run was given up */

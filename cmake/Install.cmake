@@ -3,7 +3,7 @@
 
 install(TARGETS zerograph zerograph-run zg_mpi_module
         RUNTIME DESTINATION bin LIBRARY DESTINATION lib)
-# For programs in C: find_package(zerograph) has zerograph::zerograph.
+# Programs in C find it: find_package(zerograph) has zerograph::zerograph.
 set_target_properties(libzerograph PROPERTIES EXPORT_NAME zerograph)
 install(TARGETS libzerograph EXPORT zerograph LIBRARY DESTINATION lib
         INCLUDES DESTINATION include)

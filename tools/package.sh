@@ -45,7 +45,7 @@ ldd "$folder"/bin/zerograph "$folder"/bin/zerograph-run |
     libzerograph.so) continue ;;
   esac
   cp -L "$file" "$folder/lib/"
-  # By its name: a package may say /lib where the file is in /usr/lib.
+  # Its name finds it: a package may say /lib where the file is in /usr/lib.
   package=$(dpkg -S "*/$(basename "$(realpath "$file")")" | cut -d: -f1 | head -1)
   cp -L "/usr/share/doc/$package/copyright" "$licenses/$package"
 done

@@ -82,7 +82,7 @@ venv() { # PACKAGE...: in a Python of the build's own
   (($# == 0)) || "$DEPS/venv/bin/pip" -q install "$@"
 }
 
-# What tests of the Python package import.
+# Tests of the Python package import numpy.
 if [[ -n $tests ]]; then
   "$DEPS/venv/bin/python" -c 'import numpy' 2>/dev/null || venv numpy
 fi

@@ -107,7 +107,8 @@ private:
     Value taken = b.slice(whole, withRest(slice.getStarts(), zeros),
                           withRest(slice.getSteps(), ones),
                           withRest(shapeOf(slice), rest));
-    // By the rest, not by the number of rows: [4, 1, 16] has four of each.
+    // The number of rows does not say which dims they are: [4, 1, 16] has four
+    // in one dim, and in two.
     SmallVector<int64_t> shape = {part};
     llvm::append_range(shape, rest);
     return shapeOf(taken) == ArrayRef(shape) ? taken : b.reshape(taken, shape);

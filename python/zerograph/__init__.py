@@ -22,7 +22,7 @@ from ._trainer import Loss, Trainer
 __all__ = ["Error", "InvalidArgument", "Loss", "Plan", "Trainer", "check",
            "compile", "export", "load", "names"]
 
-#: What needs PyTorch, imported when it is used: name -> module.
+#: Maps names that need PyTorch to the modules that are imported for them.
 _NEED_TORCH = {"export": "._export", "check": "._check"}
 
 

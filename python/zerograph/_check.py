@@ -28,11 +28,11 @@ class Comparison:
     #: The losses of the example, of the file and of PyTorch.
     loss: float | None = None
     expected_loss: float | None = None
-    #: For each parameter, the largest difference of its gradient, as a part of
+    #: Maps a parameter to the largest difference of its gradient, as a part of
     #: its largest element; but for gradients that are rounding alone, as of a
     #: bias before BatchNorm.
     errors: dict[str, float] = field(default_factory=dict)
-    #: What PyTorch does and the file does not, as sentences.
+    #: Has a sentence for each thing that PyTorch does and the file does not.
     lost: list[str] = field(default_factory=list)
     #: The file's names of what PyTorch does not train: compile with
     #: freeze=comparison.freeze.
@@ -185,7 +185,7 @@ class _Comparing:
                 f"the loss is {ours:.7g}, and PyTorch's {exact:.7g}")
 
     def _compare(self, gradients: dict[str, np.ndarray]) -> None:
-        # What is rounding in the largest gradient is nothing in the smallest.
+        # A difference that is rounding in the largest gradient is none.
         largest = max((np.abs(one).max() for one in self.exact.gradients.values()
                        if one is not None and one.size), default=0.0)
         seen: dict[str, str] = {}

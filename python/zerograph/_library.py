@@ -19,7 +19,7 @@ _INVALID_ARGUMENT = 3
 
 
 class Error(RuntimeError):
-    """What the library could not do, and what to do about it."""
+    """Says what the library could not do, and what to do about it."""
 
 
 class InvalidArgument(Error, ValueError):

@@ -33,7 +33,8 @@ from ._library import InvalidArgument
 from ._plan import compile
 from ._trainer import Trainer as _Trainer
 
-#: What decides the plan, the loop, logs, evaluations and checkpoints.
+#: Names the arguments that decide the plan, the loop, logs, evaluations and
+#: checkpoints.
 _TAKEN = {
     "output_dir", "per_device_train_batch_size", "per_device_eval_batch_size",
     "num_train_epochs", "max_steps", "learning_rate", "lr_scheduler_type",
@@ -47,7 +48,7 @@ _TAKEN = {
     "dataloader_prefetch_factor", "dataloader_persistent_workers",
     "remove_unused_columns", "train_sampling_strategy"}
 
-#: What asks for nothing that would be missed -> why.
+#: Maps arguments that ask for nothing that would be missed to the reason.
 _NO_EFFECT = {
     "average_tokens_across_devices": "give loss_mean=\"tokens\", which is a plan's",
     "dataloader_drop_last": "a plan has one batch size: the last batch is left out",

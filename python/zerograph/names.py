@@ -1,4 +1,4 @@
-"""What state_dict() calls the tensors of an exported model, as a file for
+"""Names the tensors of an exported model as state_dict() does, in a file for
 `--names` of `zerograph`. `zerograph.export` writes it; where you export
 yourself:
 
@@ -15,7 +15,7 @@ import json
 
 
 def match(ours, theirs):
-    """Whether two arrays are equal: "same", "transposed" or None."""
+    """Returns how two arrays are equal: "same", "transposed" or None."""
     if ours.shape == theirs.shape and (ours == theirs).all():
         return "same"
     if (ours.ndim == 2 and ours.shape == theirs.shape[::-1]
@@ -95,7 +95,8 @@ def load(module, arrays):
 
 
 def write(model, path, output):
-    """Of the model that was exported to `path`, with or without a wrapper."""
+    """Writes the names of a model that was exported to `path`, with or without a
+    wrapper."""
     names, missing = names_of(model, path)
     if missing:
         raise ValueError(f"{path} has no tensor with the values of "

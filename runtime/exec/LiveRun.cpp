@@ -48,6 +48,7 @@ absl::StatusOr<std::unique_ptr<LiveRun>> LiveRun::open(const LoadedPlan &plan,
       control ? RanksHere::openAsRank(plan, options, *collectives, *control)
               : RanksHere::open(plan, options));
   std::unique_ptr<LiveRun> run(new LiveRun(std::move(ranks)));
+  run->folders.insert(options.checkpoint);
   ZG_RETURN_IF_ERROR(
       run->forEach([&](size_t i) { return (*run->ranks)[i].open(); }));
   return run;
@@ -92,7 +93,7 @@ LiveRun::check(const TensorFile &arrays) {
   if (!ended.ok()) {
     return ended;
   }
-  // As an evaluation's, any number of samples is taken, and then looked at.
+  // An evaluation takes any number of samples, which is looked at here.
   ZG_ASSIGN_OR_RETURN(
       std::unique_ptr<DataSource> batch,
       DataSource::of(kBatch, arrays, plan(), Purpose::Evaluation));

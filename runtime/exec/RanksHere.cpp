@@ -151,7 +151,7 @@ RanksHere::forEach(absl::FunctionRef<absl::Status(size_t i)> work) {
       ranks[rank]->abort(results[rank]);
     }
   });
-  // Where nobody has failed, it is an error that all ranks found.
+  // It is an error that all ranks found, if nobody has failed.
   return controls.empty() || controls[0]->failure().ok()
              ? results[0]
              : originalError(results);

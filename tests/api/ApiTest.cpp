@@ -65,7 +65,7 @@ TEST(Api, Trains) {
   zg_trainer_free(trainer);
 }
 
-/// What one rank holds is read where it is, or copied: the same.
+/// Parameters of one rank are read where they are, or copied: the same.
 TEST(Api, ReadsParameters) {
   Plan plan({"--micro-batch", "8"});
   zg_trainer *trainer = nullptr;

@@ -77,7 +77,7 @@ class Pictures(nn.Module):
 
 
 class Buffered(nn.Module):
-    """With a buffer, and a head that may not give gradients to what is before
+    """Has a buffer, and a head that may give no gradients to what is before
     it."""
 
     def __init__(self, stop=None):
@@ -118,7 +118,7 @@ class Export(Case):
             warnings.simplefilter("always")
             found = zg.export(module, example, self.path("model.onnx"), loss,
                               **options)
-        # What is lost is warned of, and nothing else is.
+        # Each thing that is lost is warned of, and nothing else is.
         self.assertEqual(len(caught), len(found.lost),
                          [str(one.message) for one in caught])
         return found

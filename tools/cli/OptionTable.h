@@ -26,7 +26,7 @@
 
 namespace zerograph {
 
-/// What takes an option; `train` of a plan takes none of compile's.
+/// Names what takes an option; `train` of a plan takes none of compile's.
 enum OptionCommands : unsigned {
   kCompiles = 1,
   kTrains = 2,

@@ -123,8 +123,7 @@ TEST(LiveRun, TrainsAsARunWithFiles) {
   }
 }
 
-/// What is wrong with a batch is said, and the run goes on as if it had not
-/// been given.
+/// A wrong batch is refused, and the run goes on as if it had not been given.
 TEST(LiveRun, AWrongBatchChangesNothing) {
   LoadedPlan plan = linearPlan({2, 1, 2});
   auto run = openRun(plan), other = openRun(plan);
@@ -210,11 +209,15 @@ TEST(LiveRun, GoesOnFromItsCheckpoint) {
   EXPECT_EQ(resumed->step(named("x", batchOf(1, 8))).value().loss,
             run->step(named("x", batchOf(1, 8))).value().loss);
   EXPECT_EQ(weightsOf(*resumed), weightsOf(*run));
+  // The next one may go to a folder that this run has used.
+  EXPECT_EQ(run->saveCheckpoint(folder.path + "/a").value(),
+            folder.path + "/a/step-00000002");
   // A folder that is of another run is refused, and the run goes on.
   EXPECT_FALSE(openRun(one)->saveCheckpoint(folder.path + "/b").ok());
 }
 
-/// With a folder from the beginning: after every N steps, and at the end.
+/// A run with a folder from the beginning writes after every N steps, and at
+/// the end.
 TEST(LiveRun, WritesCheckpointsByItself) {
   Folder folder;
   LoadedPlan plan = linearPlan({1, 1, 1});
