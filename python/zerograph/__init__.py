@@ -15,8 +15,9 @@ compare it with PyTorch, need torch, onnx and onnxscript.
 """
 
 from . import names
+from ._compile import compile
 from ._library import Error, InvalidArgument
-from ._plan import Plan, compile, load
+from ._plan import Plan, load
 from ._trainer import Loss, Trainer
 
 __all__ = ["Error", "InvalidArgument", "Loss", "Plan", "Trainer", "check",

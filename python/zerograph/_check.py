@@ -14,8 +14,8 @@ import numpy as np
 import torch
 
 from . import names as _names
+from ._compile_file import compile_file
 from ._library import Error, InvalidArgument
-from ._plan import compile
 from ._trainer import Trainer
 from ._wrapper import as_batch, loss_of
 
@@ -166,8 +166,8 @@ class _Comparing:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                plan = compile(self.path, example=self.batch, optimizer="sgd",
-                               lr=0, dropout=0, dump_gradients=True)
+                plan = compile_file(self.path, self.batch, optimizer="sgd", lr=0,
+                                    dropout=0, dump_gradients=True)
                 with Trainer(plan) as trainer:
                     trainer.accumulate(self.batch)
                     gradients = trainer.gradients()

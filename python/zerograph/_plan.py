@@ -1,4 +1,4 @@
-"""Plans: compiled once, looked at, kept in files, trained with."""
+"""Plans: looked at, kept in files, trained with."""
 
 from __future__ import annotations
 
@@ -8,17 +8,13 @@ import html
 import json
 import os
 import re
-import shutil
 import subprocess
-import sys
 import tempfile
 import weakref
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable
 
-from ._arrays import Arrays
-from ._library import (Error, InvalidArgument, check, home, in_python, library, say_notes,
-                       take_text, texts)
+from ._library import (Error, InvalidArgument, check, home, in_python, library,
+                       say_notes, take_text)
 from ._options import command_line
 
 _UNITS = {"": 1, "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
@@ -42,9 +38,9 @@ class Plan:
     """A compiled training step: all that ranks will compute, keep and
     exchange. `compile` and `load` make one."""
 
-    def __init__(self, handle: int, origin: dict | None = None):
+    def __init__(self, handle: int, again: Callable | None = None):
         self._handle = ctypes.c_void_p(handle)
-        self._origin = origin  # what `dump` compiles again
+        self._again = again  # compiles with more options
         self._finalizer = weakref.finalize(self, library().zg_plan_free,
                                            self._handle)
 
@@ -107,10 +103,10 @@ class Plan:
 
     def dump(self, folder: str | os.PathLike) -> None:
         """Compiles the model once more, and writes its IR after each phase."""
-        if self._origin is None:
+        if self._again is None:
             raise Error("a plan that was loaded has no model to compile: "
                         "compile it with dump_ir=FOLDER")
-        compile(**{**self._origin, "dump_ir": os.fspath(folder)})
+        self._again(dump_ir=os.fspath(folder))
 
     def _run(self, command: str, options: dict, *arguments: str) -> str:
         """Runs the program on the plan, and returns what it prints."""
@@ -144,73 +140,6 @@ class Plan:
                 page = html.escape(file.read())
         return (f'{summary}<iframe srcdoc="{page}" width="100%" height="640" '
                 'style="border: 0"></iframe>')
-
-
-def _is_module(model) -> bool:
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(model, torch.nn.Module)
-
-
-def _compile_module(module, example, loss, options: dict) -> Plan:
-    """Exports a PyTorch module, and compiles what it trains."""
-    from ._export import export
-    from ._wrapper import as_batch
-    if example is None:
-        raise InvalidArgument("to export a module, give example=, a batch")
-    folder = tempfile.mkdtemp(prefix="zerograph-")
-    remove = functools.partial(shutil.rmtree, folder, ignore_errors=True)
-    path = os.path.join(folder, "model.onnx")
-    try:
-        found = export(module, example, path, loss, compare=False)
-        frozen = found.freeze + _list(options.pop("freeze", None))
-        plan = compile(path, as_batch(module, example),
-                       **{**options, "freeze": frozen or None})
-    except BaseException:
-        remove()
-        raise
-    weakref.finalize(plan, remove)  # the file has the weights
-    return plan
-
-
-def _list(value) -> list:
-    return [] if value is None else [value] if isinstance(value, str) else value
-
-
-def compile(model, example: Mapping[str, Any] | tuple | None = None,
-            loss=None, **options) -> Plan:
-    """Compiles MODEL.onnx, or a module of PyTorch, to a plan.
-
-    `example` is a batch of a step, whose shapes say how large the model's
-    symbolic dims and a micro-batch are; its values are not read. A module is exported first, as
-    `zg.export` does, with `loss`, and without the comparison. Options are those of `zerograph
-    compile`, with underscores: ranks=2, zero=3, micro_batch=8,
-    precision="bf16", betas=(0.9, 0.95), dim={"seq": 128},
-    group={"*.bias": {"weight_decay": 0}}, config={...} (DeepSpeed's).
-    docs/options.md has all of them.
-    """
-    if example is not None and not (isinstance(example, Mapping) or
-                                    _is_module(model)):
-        raise InvalidArgument("the example of a file is a dictionary of arrays, "
-                              "by the names of the model's inputs")
-    if _is_module(model):
-        return _compile_module(model, example, loss, options)
-    if loss is not None and not isinstance(loss, str):
-        raise InvalidArgument("a function as loss= is for modules of PyTorch; a "
-                              "file takes a name, as loss=\"cross_entropy\"")
-    given = dict(options, loss=loss)
-    arrays = Arrays({}, [])
-    if example is not None:
-        arrays = Arrays(example, list(example))
-    handle = ctypes.c_void_p()
-    with tempfile.TemporaryDirectory() as folder:
-        arguments = command_line(given, folder)
-        check(library().zg_compile(os.fsencode(model), texts(arguments),
-                                   len(arguments), arrays.pointer, arrays.count,
-                                   ctypes.byref(handle)))
-    plan = Plan(handle.value, {"model": model, "example": example,
-                               "loss": loss, **options})
-    say_notes()
-    return plan
 
 
 def load(path: str | os.PathLike) -> Plan:

@@ -29,8 +29,8 @@ from transformers.trainer_callback import (CallbackHandler, DefaultFlowCallback,
                                            TrainerControl, TrainerState)
 from transformers.trainer_utils import TrainOutput
 
+from ._compile import compile
 from ._library import InvalidArgument
-from ._plan import compile
 from ._trainer import Trainer as _Trainer
 
 #: Names the arguments that decide the plan, the loop, logs, evaluations and
