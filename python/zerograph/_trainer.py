@@ -65,7 +65,8 @@ class Trainer:
     """Trains with a plan, a step at a time.
 
     Options are those of `zerograph train` that do not concern files of data:
-    load_weights="model.safetensors" (or arrays by name), init_missing="normal:0.02", seed=1,
+    load_weights="model.safetensors" (or arrays by name),
+    init_missing="normal:0.02", seed=1,
     resume="checkpoints", checkpoint="checkpoints", every=100, log="log.jsonl".
 
     All ranks of the plan are threads here, unless mpirun, srun or torchrun
@@ -193,8 +194,9 @@ class Trainer:
         """Writes all weights as .safetensors, with what adapters add to them;
         or what was trained alone."""
         if os.fspath(path).endswith((".pt", ".pth", ".onnx")):
-            raise InvalidArgument(f"{path}: it writes .safetensors; for torch.save "
-                                  "use load_into and the module's state_dict")
+            raise InvalidArgument(
+                f"{path}: it writes .safetensors; for torch.save use load_into "
+                "and the module's state_dict")
         check(self._library.zg_trainer_save(self._live(), os.fsencode(path),
                                             adapters_alone))
 

@@ -142,8 +142,8 @@ class Trainer:
 
     The model returns its loss, or `loss` is a function of its output and the
     labels. Under mpirun or srun each process is a rank, and draws the same
-    samples, of which it takes its part. Items of a dataset are dictionaries of one shape; `data_collator`
-    makes a batch of them. After `train` the model has the trained weights.
+    samples, of which it takes its part. Items of a dataset are dictionaries of
+    one shape; `data_collator` makes a batch of them. After `train` the model has the trained weights.
     """
 
     def __init__(self, model: torch.nn.Module,
@@ -154,8 +154,8 @@ class Trainer:
         self.model, self.args = model, args
         self.train_dataset, self.eval_dataset = train_dataset, eval_dataset
         self.data_collator = data_collator or (
-            transformers.DataCollatorWithPadding(processing_class)
-            if processing_class is not None else transformers.default_data_collator)
+            transformers.default_data_collator if processing_class is None else
+            transformers.DataCollatorWithPadding(processing_class))
         self._loss, self._options = loss, options
         shown = (PrinterCallback if args.disable_tqdm and _is_first() else
                  ProgressCallback)
@@ -220,11 +220,10 @@ class Trainer:
         begin = time.time()
         loader = self.get_train_dataloader()
         self._begin(len(loader))
-        options = {name: one for name, one in
-                   (("seed", self.args.seed),
-                    ("resume", self._checkpoints() if resume_from_checkpoint is
-                     True else resume_from_checkpoint or None)) if one is not None}
-        with _Trainer(self.plan, **options) as self._trainer:
+        resume = (self._checkpoints() if resume_from_checkpoint is True else
+                  resume_from_checkpoint or None)
+        with _Trainer(self.plan, seed=None if resume else self.args.seed,
+                      resume=resume) as self._trainer:
             self.state.global_step = self._trainer.steps
             self._run(loader)
             self._trainer.load_into(self.model)

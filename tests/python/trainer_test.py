@@ -177,8 +177,9 @@ class Training(Case):
     def test_plans(self):
         plan = zg.compile(MLP, micro_batch=8, ranks=2, zero=3)
         self.assertIn("ZeRO stage 3 on 2 ranks", str(plan))
-        self.assertRegex(plan._repr_html_(),
-                         "(?s)^<pre>model.onnx: ZeRO stage 3.*</pre><iframe srcdoc=")
+        self.assertRegex(
+            plan._repr_html_(),
+            "(?s)^<pre>model.onnx: ZeRO stage 3.*</pre><iframe srcdoc=")
         self.assertEqual(plan.ranks, 2)
         needed = plan.memory["device"]
         self.assertTrue(plan.fits(needed))
