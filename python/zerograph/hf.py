@@ -143,7 +143,8 @@ class Trainer:
     The model returns its loss, or `loss` is a function of its output and the
     labels. Under mpirun or srun each process is a rank, and draws the same
     samples, of which it takes its part. Items of a dataset are dictionaries of
-    one shape; `data_collator` makes a batch of them. After `train` the model has the trained weights.
+    one shape; `data_collator` makes a batch of them. After `train` the model has
+    the trained weights.
     """
 
     def __init__(self, model: torch.nn.Module,
