@@ -16,6 +16,8 @@ sys.path.insert(0, str(TESTS / "tools"))
 sys.path.insert(0, str(ROOT / "python"))
 
 import numpy as np  # noqa: E402
+from emulator import variables  # noqa: E402
+from slurm import free_ports  # noqa: E402
 from support import (BIN, GPT, GPT_DATA, MLP, MLP_DATA, Case,  # noqa: E402
                      main, read_tensors)
 
@@ -417,6 +419,40 @@ if rank == 0:
             with np.load(self.path("weights.npz")) as weights:
                 for name, array in trainer.state_dict().items():
                     np.testing.assert_array_equal(array, weights[name])
+
+    def test_processes_of_torchrun(self):
+        """On emulated GPUs, with NCCL between: the bits of the processor."""
+        self.put("rank.py", f"""
+import sys
+sys.path.insert(0, {str(ROOT / "python")!r})
+import numpy as np, os
+import zerograph as zg
+batch = {{"x": np.ones((16, 64), np.float32), "labels": np.arange(16) % 10}}
+plan = zg.compile({MLP!r}, micro_batch=8, zero=3, target="cuda:emulated",
+                  matmul="generated")
+with zg.Trainer(plan) as trainer:
+    losses = [float(trainer.step(batch)) for _ in range(3)]
+    if os.environ["RANK"] == "0":
+        print(losses)
+""")
+        port = free_ports(1)[0]
+        ranks = [subprocess.Popen(
+            [sys.executable, self.path("rank.py")], stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True,
+            env={**os.environ, "RANK": rank, "LOCAL_RANK": rank,
+                 "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2",
+                 "MASTER_ADDR": "localhost", "MASTER_PORT": "1",
+                 "ZEROGRAPH_PORT": str(port), "TORCHELASTIC_RUN_ID": "none",
+                 **variables(SEED=1, GPUS=1, FOLDER=self.folder)})
+            for rank in ("0", "1")]
+        said = [rank.communicate(timeout=120) for rank in ranks]
+        self.assertEqual([rank.returncode for rank in ranks], [0, 0], said)
+        plan = zg.compile(MLP, micro_batch=8, ranks=2, matmul="generated")
+        batch = {"x": np.ones((16, 64), np.float32),
+                 "labels": np.arange(16) % 10}
+        with zg.Trainer(plan) as trainer:
+            losses = [float(trainer.step(batch)) for _ in range(3)]
+        self.assertEqual(said[0][0].strip(), str(losses))
 
     def test_a_process_that_fails_ends_the_others(self):
         done, seconds = self.script("""
