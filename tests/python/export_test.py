@@ -21,8 +21,9 @@ try:
     from torch import nn
     from torch.nn import functional as F
 except ImportError:
-    print("skipped: this Python has no torch, onnx and onnxscript; set "
-          "ZEROGRAPH_TORCH to one that has")
+    # The words are unittest's, which tests/skipped.py reads.
+    print("setUpModule (__main__) ... skipped 'this Python has no torch, onnx and onnxscript; set "
+          "ZEROGRAPH_TORCH to one that has'")
     print("Ran 0 tests")
     sys.exit(0)
 import numpy as np  # noqa: E402

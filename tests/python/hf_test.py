@@ -21,8 +21,9 @@ try:
     import torch
     import transformers
 except ImportError:
-    print("skipped: this Python has no torch, transformers, accelerate and "
-          "onnxscript; set ZEROGRAPH_TORCH to one that has")
+    # The words are unittest's, which tests/skipped.py reads.
+    print("setUpModule (__main__) ... skipped 'this Python has no torch, transformers, accelerate and onnxscript; set "
+          "ZEROGRAPH_TORCH to one that has'")
     print("Ran 0 tests")
     sys.exit(0)
 import zerograph as zg  # noqa: E402

@@ -18,8 +18,9 @@ try:
     import onnxscript  # noqa: F401
     import torch  # noqa: F401
 except ImportError:
-    print("skipped: this Python has no torch and onnxscript; set "
-          "ZEROGRAPH_TORCH to one that has")
+    # The words are unittest's, which tests/skipped.py reads.
+    print("setUpModule (__main__) ... skipped 'this Python has no torch and onnxscript; set "
+          "ZEROGRAPH_TORCH to one that has'")
     print("Ran 0 tests")
     sys.exit(0)
 

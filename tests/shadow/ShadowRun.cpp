@@ -99,9 +99,11 @@ private:
   /// On the samples from `first` on.
   absl::Status runProgram(unsigned program, const ScalarInputs &scalars,
                           uint64_t first) {
-    ZG_RETURN_IF_ERROR(
-        staging[program].read([&](int input, std::byte *to, uint64_t) {
-          return common.data.read(input, first, to);
+    ZG_RETURN_IF_ERROR(staging[program].read(
+        [&](int input, std::byte *to,
+            uint64_t) -> absl::StatusOr<const std::byte *> {
+          ZG_RETURN_IF_ERROR(common.data.read(input, first, to));
+          return to;
         }));
     ZG_ASSIGN_OR_RETURN(unsigned slot, staging[program].write(scalars));
     return executor->run(program, slot);

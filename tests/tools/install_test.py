@@ -62,7 +62,8 @@ add_executable(user {example})
 target_link_libraries(user PRIVATE zerograph::zerograph)
 """)
         found = self.path("there", "lib", "cmake", "zerograph")
-        for arguments in (["-S", ".", "-B", "user", f"-Dzerograph_DIR={found}"],
+        for arguments in (["-G", "Ninja", "-S", ".", "-B", "user",
+                           f"-Dzerograph_DIR={found}"],
                           ["--build", "user"]):
             self.succeeds(*arguments, program="cmake")
         result = self.succeeds(MLP, "w.safetensors",

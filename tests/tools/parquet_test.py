@@ -115,7 +115,10 @@ class Parquet(Case):
 
     def test_a_build_without_arrow(self):
         os.makedirs(self.path("elsewhere/bin"))
+        os.makedirs(self.path("elsewhere/lib"))
         shutil.copy(ZEROGRAPH, self.path("elsewhere/bin"))
+        shutil.copy(os.path.join(os.path.dirname(BIN), "lib",
+                                 "libzerograph.so"), self.path("elsewhere/lib"))
         self.refused(*self.options("flat",
                                    os.path.join(FOLDER, "lists.parquet")),
                      program=self.path("elsewhere/bin/zerograph"),
