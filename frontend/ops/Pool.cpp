@@ -84,9 +84,15 @@ void padToSame(Window &w, bool upper) {
   w.high = total - w.low;
 }
 
-/// Counts the windows that fit; if `up`, one may end after the padding.
+/// Counts the windows that fit; if `up`, one may end after the padding, also
+/// where it is the only one.
 void countWindows(Window &w, int64_t axis, bool up) {
-  int64_t room = w.input + w.low + w.high - w.extent();
+  int64_t padded = w.input + w.low + w.high, room = padded - w.extent();
+  if (up && room < 0 && room > -w.stride) {
+    w.count = 1;
+    w.size = (padded + w.dilation - 1) / w.dilation; // others see nothing
+    return;
+  }
   if (room < 0) {
     fail("a window of ", w.extent(), " elements does not fit the ", w.input,
          " elements of axis ", axis, " and its padding");

@@ -73,6 +73,19 @@ TEST(Pool, LeavesAxesWithoutWindows) {
             1);
 }
 
+// PyTorch averages what there is, as EfficientNet does in the end.
+TEST(Pool, TheOnlyWindowMayBeLargerThanTheInput) {
+  auto pool = [](const std::string &attributes) {
+    return import("g (float[1, 1, 2, 2] x) => (float[1, 1, 1, 1] y) { [pool] y "
+                  "= AveragePool <kernel_shape = [320, 320], strides = [320, "
+                  "320]" +
+                  attributes + "> (x) }");
+  };
+  EXPECT_EQ(run(pool(", ceil_mode = 1, count_include_pad = 1"), {{1, 2, 3, 6}}),
+            (Numbers{3}));
+  expectRefused(pool(""), {"a window of 320 elements does not fit the 2"});
+}
+
 TEST(Pool, Refuses) {
   auto pool = [](const std::string &outputs, const std::string &attributes) {
     return import("g (float[1, 1, 4, 4] x) => (float[1, 1, 3, 3] y) { [pool] " +
