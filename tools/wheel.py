@@ -16,7 +16,6 @@ import zipfile
 
 folder, python, output, version, platform = sys.argv[1:]
 folder, python = pathlib.Path(folder), pathlib.Path(python)
-programs = ["zerograph"]
 tag = f"py3-none-{platform}"
 info = f"zerograph-{version}.dist-info"
 date = time.gmtime(int(os.environ["SOURCE_DATE_EPOCH"]))[:6]
@@ -47,9 +46,8 @@ Generator: zerograph
 Root-Is-Purelib: false
 Tag: {tag}
 """.encode(), False)
-files[f"{info}/entry_points.txt"] = ("[console_scripts]\n" + "".join(
-    f"{name} = _zerograph_program:{name.replace('-', '_')}\n"
-    for name in programs)).encode(), False
+files[f"{info}/entry_points.txt"] = (
+    b"[console_scripts]\nzerograph = _zerograph_program:zerograph\n", False)
 
 record = ""
 with zipfile.ZipFile(pathlib.Path(output) / f"zerograph-{version}-{tag}.whl",

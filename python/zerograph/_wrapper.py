@@ -68,26 +68,24 @@ def loss_of(module: torch.nn.Module, batch: Batch,
         raise InvalidArgument(
             f"loss={loss!r}: expected a function of the output and the labels, "
             "as torch.nn.functional.cross_entropy or torch.nn.MSELoss()")
-    unknown = [name for name in batch if not _takes(module, name)]
+    labels = [name for name in batch if not _takes(module, name)]
     if loss is None:
-        if unknown:
+        if labels:
             raise InvalidArgument(
-                f"forward() takes no {', '.join(unknown)}: give loss=, a "
+                f"forward() takes no {', '.join(labels)}: give loss=, a "
                 "function of its output and the labels, as "
                 "torch.nn.functional.cross_entropy")
         return _loss_in(module(**batch))
-    given = {name: value for name, value in batch.items()
-             if _takes(module, name)}
-    rest = [value for name, value in batch.items() if name not in given]
-    if not rest:
+    if not labels:
         raise InvalidArgument(
             "forward() takes all of the example, and nothing is left for "
             "loss=: give a dictionary that calls the labels as none of "
             "forward()'s arguments is called")
-    output = module(**given)
+    output = module(**{name: value for name, value in batch.items()
+                       if name not in labels})
     if not isinstance(output, torch.Tensor):
         output = getattr(output, "logits", output)
-    return loss(output, *rest)
+    return loss(output, *(batch[name] for name in labels))
 
 
 def with_loss(module: torch.nn.Module, names: list[str],

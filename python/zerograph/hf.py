@@ -105,11 +105,7 @@ def _is_first() -> bool:
 
 def _without_decay(model: torch.nn.Module) -> list[str]:
     """Returns the parameters that transformers.Trainer does not decay."""
-    from transformers.trainer_pt_utils import get_parameter_names
-    decayed = set(get_parameter_names(
-        model, [torch.nn.LayerNorm],
-        [r"bias", r"layernorm", r"rmsnorm", r"(?:^|\.)norm(?:$|\.)",
-         r"_norm(?:$|\.)"]))
+    decayed = transformers.Trainer.get_decay_parameter_names(None, model)
     return [name for name, _ in model.named_parameters() if name not in decayed]
 
 

@@ -24,6 +24,13 @@ def match(ours, theirs):
     return None
 
 
+def _ends(name):
+    """Returns what a name may be without the names of wrappers, the longest
+    first."""
+    parts = name.split(".")
+    return [".".join(parts[begin:]) for begin in range(len(parts))]
+
+
 def names_of(model, path):
     """(Initializer -> name, or {"name": ..., "transposed": True}; those of
     named_parameters() that were not found)."""
@@ -44,9 +51,8 @@ def names_of(model, path):
     names, renamed = {}, []
     for initializer in onnx.load(path).graph.initializer:
         array = numpy_helper.to_array(initializer)
-        parts = initializer.name.split(".")
-        for begin in range(len(parts)):
-            name = known.get(".".join(parts[begin:]))
+        for end in _ends(initializer.name):
+            name = known.get(end)
             how = match(array, arrays[name]) if name else None
             if how:
                 names[initializer.name] = name, how
@@ -78,9 +84,8 @@ def load(module, arrays):
         module.named_buffers(remove_duplicate=False)) for name, one in named}
     unknown = []
     for initializer, array in arrays.items():
-        parts = initializer.split(".")
-        ends = [".".join(parts[begin:]) for begin in range(len(parts))]
-        name = next((end for end in ends if end in tensors), None)
+        name = next((end for end in _ends(initializer) if end in tensors),
+                    None)
         value = torch.tensor(array)
         if name and value.ndim == 2 and value.shape != tensors[name].shape:
             value = value.T

@@ -1,33 +1,18 @@
 """Exporting PyTorch modules: what is lost is named, and nothing else."""
 
-import os
-import pathlib
-import sys
-import unittest
 import warnings
 
-TESTS = pathlib.Path(__file__).resolve().parent.parent
-ROOT = TESTS.parent
-sys.path.insert(0, str(TESTS / "tools"))
-sys.path.insert(0, str(ROOT / "python"))
+from package import need
 
-from support import BIN, Case, main  # noqa: E402
+need("torch", "onnx", "onnxscript")
 
-os.environ["ZEROGRAPH_HOME"] = str(pathlib.Path(BIN).parent)
-try:
-    import onnx
-    import onnxscript  # noqa: F401
-    import torch
-    from torch import nn
-    from torch.nn import functional as F
-except ImportError:
-    # The words are unittest's, which tests/skipped.py reads.
-    print("setUpModule (__main__) ... skipped 'this Python has no torch, onnx and onnxscript; set "
-          "ZEROGRAPH_TORCH to one that has'")
-    print("Ran 0 tests")
-    sys.exit(0)
 import numpy as np  # noqa: E402
+import onnx  # noqa: E402
+import torch  # noqa: E402
 import zerograph as zg  # noqa: E402
+from support import Case, main  # noqa: E402
+from torch import nn  # noqa: E402
+from torch.nn import functional as F  # noqa: E402
 
 
 class Classifier(nn.Module):

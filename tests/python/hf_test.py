@@ -2,31 +2,17 @@
 
 import copy
 import os
-import pathlib
-import sys
 import warnings
 
-TESTS = pathlib.Path(__file__).resolve().parent.parent
-ROOT = TESTS.parent
-sys.path.insert(0, str(TESTS / "tools"))
-sys.path.insert(0, str(ROOT / "python"))
+from package import need
 
-from support import BIN, Case, main  # noqa: E402
-
-os.environ["ZEROGRAPH_HOME"] = str(pathlib.Path(BIN).parent)
 os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_VERBOSITY="error")
-try:
-    import accelerate  # noqa: F401
-    import onnxscript  # noqa: F401
-    import torch
-    import transformers
-except ImportError:
-    # The words are unittest's, which tests/skipped.py reads.
-    print("setUpModule (__main__) ... skipped 'this Python has no torch, transformers, accelerate and onnxscript; set "
-          "ZEROGRAPH_TORCH to one that has'")
-    print("Ran 0 tests")
-    sys.exit(0)
+need("torch", "transformers", "accelerate", "onnxscript")
+
+import torch  # noqa: E402
+import transformers  # noqa: E402
 import zerograph as zg  # noqa: E402
+from support import Case, main  # noqa: E402
 from zerograph import hf  # noqa: E402
 
 

@@ -2,27 +2,13 @@
 
 import json
 import os
-import pathlib
-import sys
 import warnings
 
-TESTS = pathlib.Path(__file__).resolve().parent.parent
-ROOT = TESTS.parent
-sys.path.insert(0, str(TESTS / "tools"))
-sys.path.insert(0, str(ROOT / "python"))
+from package import ROOT, need
 
-from support import BIN, Case, main  # noqa: E402
+need("torch", "onnx", "onnxscript")
 
-os.environ["ZEROGRAPH_HOME"] = str(pathlib.Path(BIN).parent)
-try:
-    import onnxscript  # noqa: F401
-    import torch  # noqa: F401
-except ImportError:
-    # The words are unittest's, which tests/skipped.py reads.
-    print("setUpModule (__main__) ... skipped 'this Python has no torch and onnxscript; set "
-          "ZEROGRAPH_TORCH to one that has'")
-    print("Ran 0 tests")
-    sys.exit(0)
+from support import Case, main  # noqa: E402
 
 
 class Notebook(Case):

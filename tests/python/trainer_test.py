@@ -2,27 +2,17 @@
 
 import logging
 import os
-import pathlib
-import signal
 import subprocess
 import sys
 import time
-import unittest
-import warnings
 
-TESTS = pathlib.Path(__file__).resolve().parent.parent
-ROOT = TESTS.parent
-sys.path.insert(0, str(TESTS / "tools"))
-sys.path.insert(0, str(ROOT / "python"))
+from package import ROOT
 
-import numpy as np  # noqa: E402
-from emulator import variables  # noqa: E402
-from slurm import free_ports  # noqa: E402
-from support import (BIN, GPT, GPT_DATA, MLP, MLP_DATA, Case,  # noqa: E402
-                     main, read_tensors)
-
-os.environ["ZEROGRAPH_HOME"] = str(pathlib.Path(BIN).parent)
-import zerograph as zg  # noqa: E402
+import numpy as np
+import zerograph as zg
+from emulator import variables
+from slurm import free_ports
+from support import GPT, GPT_DATA, MLP, MLP_DATA, Case, main, read_tensors
 
 NUMPY = {"F32": "<f4", "F64": "<f8", "I64": "<i8"}
 
