@@ -3,10 +3,10 @@
 #include "api/Plan.h"
 
 #include "api/Arrays.h"
+#include "api/Options.h"
 #include "runtime/base/OutputPath.h"
 #include "runtime/comm/Launch.h"
 #include "runtime/plan/Inspect.h"
-#include "tools/cli/CommandLine.h"
 #include "tools/cli/CompileModel.h"
 #include "tools/cli/InputFile.h"
 
@@ -26,7 +26,7 @@ absl::Status compileInto(CompiledPlan &made, CompileFlags &flags,
                          const std::optional<ExampleArrays> &example) {
   ZG_ASSIGN_OR_RETURN(std::optional<Launch> launch, detectLaunch());
   std::optional<unsigned> ranks;
-  if (launch && (*launch).world > 0) {
+  if (launch && launch->world > 0) {
     ranks = launch->world;
   }
   ZG_RETURN_IF_ERROR(flags.readConfig(made.model, ranks));
@@ -52,23 +52,19 @@ compile(const std::string &model, const std::vector<std::string> &options,
   made.model = model;
   ZG_ASSIGN_OR_RETURN(made.folder, TemporaryFolder::make());
   made.path = made.folder->path() + "/plan";
-  CommandLine line("");
-  CLI::App &command = line.add("compile", "");
-  CompileFlags flags(command, kCompiles);
-  line.onRun(command, [&]() -> absl::StatusOr<int> {
-    ZG_RETURN_IF_ERROR(compileInto(made, flags, example));
-    return 0;
-  });
-  std::vector<std::string> arguments = {"compile", "--output", made.path};
-  arguments.insert(arguments.end(), options.begin(), options.end());
-  ZG_RETURN_IF_ERROR(line.call(arguments));
+  std::vector<std::string> all = {"--output", made.path};
+  all.insert(all.end(), options.begin(), options.end());
+  ZG_RETURN_IF_ERROR(api::withOptions<CompileFlags>(
+      kCompiles, all, [&](CLI::App &, CompileFlags &flags) {
+        return compileInto(made, flags, example);
+      }));
   return made;
 }
 
 /// Copies the weights that lie beside a plan, if there are any.
 absl::Status copyWeights(const std::string &from, const std::string &to) {
   std::error_code error;
-  if (!fs::exists(extraWeightsPath(from), error) || from == to) {
+  if (!fs::exists(extraWeightsPath(from), error)) {
     return absl::OkStatus();
   }
   fs::copy_file(extraWeightsPath(from), extraWeightsPath(to),
@@ -76,6 +72,12 @@ absl::Status copyWeights(const std::string &from, const std::string &to) {
   return error ? absl::UnavailableError(
                      absl::StrCat(extraWeightsPath(to), ": ", error.message()))
                : absl::OkStatus();
+}
+
+absl::Status give(CompiledPlan made, zg_plan **plan) {
+  *plan =
+      new zg_plan{std::make_shared<const CompiledPlan>(std::move(made)), {}};
+  return absl::OkStatus();
 }
 
 absl::Status write(const CompiledPlan &made, const std::string &path) {
@@ -142,9 +144,7 @@ zg_code zg_compile(const char *model, const char *const *options, size_t count,
     }
     ZG_ASSIGN_OR_RETURN(CompiledPlan made,
                         compile(model, api::textsOf(options, count), given));
-    *plan =
-        new zg_plan{std::make_shared<const CompiledPlan>(std::move(made)), {}};
-    return absl::OkStatus();
+    return give(std::move(made), plan);
   });
 }
 
@@ -152,9 +152,7 @@ zg_code zg_plan_read(const char *path, zg_plan **plan) {
   return api::guard([&]() -> absl::Status {
     ZG_RETURN_IF_ERROR(checkInputFile(path, Input::Plan));
     ZG_ASSIGN_OR_RETURN(CompiledPlan made, readPlanToTrain(path));
-    *plan =
-        new zg_plan{std::make_shared<const CompiledPlan>(std::move(made)), {}};
-    return absl::OkStatus();
+    return give(std::move(made), plan);
   });
 }
 

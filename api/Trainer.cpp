@@ -1,10 +1,10 @@
 //===- Trainer.cpp - trainers of the C interface --------------------------===//
 
 #include "api/Arrays.h"
+#include "api/Options.h"
 #include "api/Plan.h"
 #include "runtime/device/host/HostBuffer.h"
 #include "runtime/exec/LiveRun.h"
-#include "tools/cli/CommandLine.h"
 #include "tools/cli/TrainFlags.h"
 
 #include <nlohmann/json.hpp>
@@ -23,8 +23,13 @@ struct zg_trainer {
 
 namespace {
 
-absl::Status check(const zg_trainer *trainer) {
-  return trainer->owner.check("trainer");
+/// Does `api::guard` for a function of a trainer, in its own process alone.
+zg_code onTrainer(const zg_trainer *trainer,
+                  absl::FunctionRef<absl::Status()> work) {
+  return api::guard([&]() -> absl::Status {
+    ZG_RETURN_IF_ERROR(trainer->owner.check("trainer"));
+    return work();
+  });
 }
 
 absl::Status open(zg_trainer &trainer, CLI::App &command, TrainFlags &flags) {
@@ -48,20 +53,6 @@ absl::Status open(zg_trainer &trainer, CLI::App &command, TrainFlags &flags) {
       trainer.run,
       LiveRun::open(plan, options, &processes.collectives(), &control));
   return absl::OkStatus();
-}
-
-absl::Status create(zg_trainer &trainer,
-                    const std::vector<std::string> &options) {
-  CommandLine line("");
-  CLI::App &command = line.add("trainer", "");
-  TrainFlags flags(command, kTrainer);
-  line.onRun(command, [&]() -> absl::StatusOr<int> {
-    ZG_RETURN_IF_ERROR(open(trainer, command, flags));
-    return 0;
-  });
-  std::vector<std::string> arguments = {"trainer"};
-  arguments.insert(arguments.end(), options.begin(), options.end());
-  return line.call(arguments);
 }
 
 void give(const StepResult &made, zg_step *step) {
@@ -107,7 +98,6 @@ absl::StatusOr<Entries> entriesOf(const zg_trainer *trainer,
 
 absl::Status read(zg_trainer *trainer, const char *what, void *const *addresses,
                   size_t count) {
-  ZG_RETURN_IF_ERROR(check(trainer));
   ZG_ASSIGN_OR_RETURN(WeightFileOptions options, optionsOf(what));
   ZG_ASSIGN_OR_RETURN(Entries entries, entriesOf(trainer, options, count));
   std::map<std::string, std::byte *> wanted;
@@ -129,7 +119,6 @@ absl::Status read(zg_trainer *trainer, const char *what, void *const *addresses,
 
 absl::Status find(zg_trainer *trainer, const char *what, const void **addresses,
                   size_t count) {
-  ZG_RETURN_IF_ERROR(check(trainer));
   ZG_ASSIGN_OR_RETURN(WeightFileOptions options, optionsOf(what));
   ZG_ASSIGN_OR_RETURN(Entries entries, entriesOf(trainer, options, count));
   std::map<std::string, DeviceRange> whole = trainer->run->whole(options);
@@ -152,7 +141,11 @@ zg_code zg_trainer_create(const zg_plan *plan, const char *const *options,
     ZG_RETURN_IF_ERROR(plan->owner.check("plan"));
     auto made = std::make_unique<zg_trainer>();
     made->made = plan->made;
-    ZG_RETURN_IF_ERROR(create(*made, api::textsOf(options, count)));
+    ZG_RETURN_IF_ERROR(
+        api::withOptions<TrainFlags>(kTrainer, api::textsOf(options, count),
+                                     [&](CLI::App &command, TrainFlags &flags) {
+                                       return open(*made, command, flags);
+                                     }));
     *trainer = made.release();
     return absl::OkStatus();
   });
@@ -160,8 +153,7 @@ zg_code zg_trainer_create(const zg_plan *plan, const char *const *options,
 
 zg_code zg_trainer_step(zg_trainer *trainer, const zg_array *arrays,
                         size_t count, zg_step *step) {
-  return api::guard([&]() -> absl::Status {
-    ZG_RETURN_IF_ERROR(check(trainer));
+  return onTrainer(trainer, [&]() -> absl::Status {
     ZG_ASSIGN_OR_RETURN(TensorFile batch,
                         api::arraysOf("the batch", arrays, count));
     ZG_ASSIGN_OR_RETURN(StepResult made, trainer->run->step(batch));
@@ -172,8 +164,7 @@ zg_code zg_trainer_step(zg_trainer *trainer, const zg_array *arrays,
 
 zg_code zg_trainer_accumulate(zg_trainer *trainer, const zg_array *arrays,
                               size_t count) {
-  return api::guard([&]() -> absl::Status {
-    ZG_RETURN_IF_ERROR(check(trainer));
+  return onTrainer(trainer, [&]() -> absl::Status {
     ZG_ASSIGN_OR_RETURN(TensorFile batch,
                         api::arraysOf("the batch", arrays, count));
     return trainer->run->accumulate(batch);
@@ -181,8 +172,7 @@ zg_code zg_trainer_accumulate(zg_trainer *trainer, const zg_array *arrays,
 }
 
 zg_code zg_trainer_update(zg_trainer *trainer, zg_step *step) {
-  return api::guard([&]() -> absl::Status {
-    ZG_RETURN_IF_ERROR(check(trainer));
+  return onTrainer(trainer, [&]() -> absl::Status {
     ZG_ASSIGN_OR_RETURN(StepResult made, trainer->run->update());
     give(made, step);
     return absl::OkStatus();
@@ -191,8 +181,7 @@ zg_code zg_trainer_update(zg_trainer *trainer, zg_step *step) {
 
 zg_code zg_trainer_evaluate(zg_trainer *trainer, const zg_array *arrays,
                             size_t count, double *loss, double *divisor) {
-  return api::guard([&]() -> absl::Status {
-    ZG_RETURN_IF_ERROR(check(trainer));
+  return onTrainer(trainer, [&]() -> absl::Status {
     ZG_ASSIGN_OR_RETURN(TensorFile batch,
                         api::arraysOf("the batch", arrays, count));
     ZG_ASSIGN_OR_RETURN(EvaluatedSum sum, trainer->run->evaluate(batch));
@@ -203,8 +192,7 @@ zg_code zg_trainer_evaluate(zg_trainer *trainer, const zg_array *arrays,
 }
 
 zg_code zg_trainer_set_rate(zg_trainer *trainer, double rate) {
-  return api::guard([&]() -> absl::Status {
-    ZG_RETURN_IF_ERROR(check(trainer));
+  return onTrainer(trainer, [&]() -> absl::Status {
     if (std::isinf(rate) || rate < 0) {
       return absl::InvalidArgumentError(absl::StrCat(
           "the learning rate is ", rate, ", expected a finite number from 0"));
@@ -217,8 +205,7 @@ zg_code zg_trainer_set_rate(zg_trainer *trainer, double rate) {
 
 zg_code zg_trainer_position(const zg_trainer *trainer, uint64_t *steps,
                             uint64_t *updates) {
-  return api::guard([&]() -> absl::Status {
-    ZG_RETURN_IF_ERROR(check(trainer));
+  return onTrainer(trainer, [&]() -> absl::Status {
     TrainerPosition position = trainer->run->position();
     *steps = position.steps;
     *updates = position.updates;
@@ -228,8 +215,7 @@ zg_code zg_trainer_position(const zg_trainer *trainer, uint64_t *steps,
 
 zg_code zg_trainer_arrays(const zg_trainer *trainer, const char *what,
                           char **json) {
-  return api::guard([&]() -> absl::Status {
-    ZG_RETURN_IF_ERROR(check(trainer));
+  return onTrainer(trainer, [&]() -> absl::Status {
     ZG_ASSIGN_OR_RETURN(WeightFileOptions options, optionsOf(what));
     nlohmann::ordered_json all = nlohmann::ordered_json::array();
     for (const auto &entry : weightEntries(trainer->run->plan(), options)) {
@@ -244,26 +230,26 @@ zg_code zg_trainer_arrays(const zg_trainer *trainer, const char *what,
 
 zg_code zg_trainer_read(zg_trainer *trainer, const char *what,
                         void *const *addresses, size_t count) {
-  return api::guard([&] { return read(trainer, what, addresses, count); });
+  return onTrainer(trainer,
+                   [&] { return read(trainer, what, addresses, count); });
 }
 
 zg_code zg_trainer_find(zg_trainer *trainer, const char *what,
                         const void **addresses, size_t count) {
-  return api::guard([&] { return find(trainer, what, addresses, count); });
+  return onTrainer(trainer,
+                   [&] { return find(trainer, what, addresses, count); });
 }
 
 zg_code zg_trainer_save(zg_trainer *trainer, const char *path,
                         int adapters_alone) {
-  return api::guard([&]() -> absl::Status {
-    ZG_RETURN_IF_ERROR(check(trainer));
+  return onTrainer(trainer, [&]() -> absl::Status {
     return trainer->run->saveWeights(path, adapters_alone != 0);
   });
 }
 
 zg_code zg_trainer_checkpoint(zg_trainer *trainer, const char *folder,
                               char **path) {
-  return api::guard([&]() -> absl::Status {
-    ZG_RETURN_IF_ERROR(check(trainer));
+  return onTrainer(trainer, [&]() -> absl::Status {
     ZG_ASSIGN_OR_RETURN(std::string made, trainer->run->saveCheckpoint(folder));
     if (path) {
       *path = api::copyOf(made);
@@ -273,15 +259,12 @@ zg_code zg_trainer_checkpoint(zg_trainer *trainer, const char *folder,
 }
 
 zg_code zg_trainer_end(zg_trainer *trainer) {
-  return api::guard([&]() -> absl::Status {
-    ZG_RETURN_IF_ERROR(check(trainer));
-    return trainer->run->end();
-  });
+  return onTrainer(trainer,
+                   [&]() -> absl::Status { return trainer->run->end(); });
 }
 
 void zg_trainer_abort(zg_trainer *trainer, const char *reason) {
-  api::guard([&] {
-    ZG_RETURN_IF_ERROR(check(trainer));
+  onTrainer(trainer, [&] {
     trainer->run->abort(reason);
     return absl::OkStatus();
   });

@@ -89,14 +89,31 @@ std::invoke_result_t<Function, size_t> LiveRun::firstOf(const Function &work) {
 }
 
 absl::StatusOr<std::unique_ptr<DataSource>>
-LiveRun::check(const TensorFile &arrays) {
-  if (!ended.ok()) {
-    return ended;
-  }
-  // An evaluation takes any number of samples, which is looked at here.
+LiveRun::take(const TensorFile &arrays) {
   ZG_ASSIGN_OR_RETURN(
       std::unique_ptr<DataSource> batch,
       DataSource::of(kBatch, arrays, plan(), Purpose::Evaluation));
+  ZG_RETURN_IF_ERROR(
+      batch->check(0, batch->samples(), [](uint64_t place) { return place; }));
+  std::string where = batch->countedFromEnd();
+  if (!where.empty() && !warned_of_indices) {
+    warned_of_indices = true;
+    ranks->session().warn(absl::StrCat(
+        where, "; as in ONNX, an index below 0 counts from the end"));
+  }
+  return batch;
+}
+
+absl::StatusOr<std::unique_ptr<DataSource>>
+LiveRun::takeStep(const TensorFile &arrays) {
+  if (!ended.ok()) {
+    return ended;
+  }
+  if (accumulated) {
+    return absl::FailedPreconditionError(
+        "the micro-batches of this step are there already: update comes next");
+  }
+  ZG_ASSIGN_OR_RETURN(std::unique_ptr<DataSource> batch, take(arrays));
   uint64_t samples = batch->samples(), step = samplesOfStep(plan());
   uint64_t own = step / ranks->session().processes;
   if (batch->perSample() && samples != step && samples != own) {
@@ -110,19 +127,7 @@ LiveRun::check(const TensorFile &arrays) {
         samples < step ? ": leave out a last batch that is smaller (drop_last)"
                        : ""));
   }
-  ZG_RETURN_IF_ERROR(
-      batch->check(0, samples, [](uint64_t place) { return place; }));
-  warnOfIndices(*batch);
   return batch;
-}
-
-void LiveRun::warnOfIndices(const DataSource &batch) {
-  std::string where = batch.countedFromEnd();
-  if (!where.empty() && !warned_of_indices) {
-    warned_of_indices = true;
-    ranks->session().warn(absl::StrCat(
-        where, "; as in ONNX, an index below 0 counts from the end"));
-  }
 }
 
 LiveRun::Parts LiveRun::partsOf(const DataSource &batch) const {
@@ -139,11 +144,7 @@ absl::Status LiveRun::accumulateOn(size_t i, const DataSource &batch) {
 }
 
 absl::Status LiveRun::accumulate(const TensorFile &arrays) {
-  if (accumulated) {
-    return absl::FailedPreconditionError(
-        "the micro-batches of this step are there already: update comes next");
-  }
-  ZG_ASSIGN_OR_RETURN(std::unique_ptr<DataSource> batch, check(arrays));
+  ZG_ASSIGN_OR_RETURN(std::unique_ptr<DataSource> batch, takeStep(arrays));
   ZG_RETURN_IF_ERROR(
       forEach([&](size_t i) { return accumulateOn(i, *batch); }));
   accumulated = true;
@@ -160,11 +161,7 @@ absl::StatusOr<StepResult> LiveRun::update() {
 }
 
 absl::StatusOr<StepResult> LiveRun::step(const TensorFile &arrays) {
-  if (accumulated) {
-    return absl::FailedPreconditionError(
-        "the micro-batches of this step are there already: update comes next");
-  }
-  ZG_ASSIGN_OR_RETURN(std::unique_ptr<DataSource> batch, check(arrays));
+  ZG_ASSIGN_OR_RETURN(std::unique_ptr<DataSource> batch, takeStep(arrays));
   return firstOf([&](size_t i) -> absl::StatusOr<StepResult> {
     ZG_RETURN_IF_ERROR(accumulateOn(i, *batch));
     return (*ranks)[i].update();
@@ -184,12 +181,8 @@ absl::StatusOr<EvaluatedSum> LiveRun::evaluate(const TensorFile &arrays) {
     return absl::FailedPreconditionError(
         "an evaluation is made between steps: update comes first");
   }
-  ZG_ASSIGN_OR_RETURN(
-      std::unique_ptr<DataSource> data,
-      DataSource::of(kBatch, arrays, plan(), Purpose::Evaluation));
+  ZG_ASSIGN_OR_RETURN(std::unique_ptr<DataSource> data, take(arrays));
   Evaluation evaluation(plan(), std::move(data));
-  ZG_RETURN_IF_ERROR(evaluation.check(0, 1));
-  warnOfIndices(evaluation.data());
   return firstOf([&](size_t i) { return (*ranks)[i].evaluate(evaluation); });
 }
 

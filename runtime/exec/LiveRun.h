@@ -89,10 +89,12 @@ private:
   absl::Status agreeOn(const std::string &what, const absl::Status &first);
   absl::Status moveCheckpoints(const std::string &folder);
   Trainer &training() { return *(*ranks)[0].training(); }
-  /// Returns the batch, once it is known to be right.
-  absl::StatusOr<std::unique_ptr<DataSource>> check(const TensorFile &arrays);
-  /// Says once that an index below 0 was read.
-  void warnOfIndices(const DataSource &batch);
+  /// Returns samples, once their arrays and labels are known to be right; says
+  /// once that an index below 0 was read.
+  absl::StatusOr<std::unique_ptr<DataSource>> take(const TensorFile &arrays);
+  /// Returns those of a step, which may come now and are as many as it takes.
+  absl::StatusOr<std::unique_ptr<DataSource>>
+  takeStep(const TensorFile &arrays);
 
   std::unique_ptr<RanksHere> ranks;
   absl::Status ended;            ///< why no more calls are possible
