@@ -100,6 +100,20 @@ zg_code zg_plan_write(const zg_plan *plan, const char *path);
    facts but steps), or an option of `zerograph inspect`, as "memory". */
 zg_code zg_plan_inspect(const zg_plan *plan, const char *part, char **text);
 
+/* Describes what a checkpoint of the plan's runs holds, as JSON to be freed:
+   [{"name", "type", "shape", "parameter", "role"}], where `role` is "values", or
+   what the optimizer keeps of the parameter, as "exp_avg". */
+zg_code zg_plan_checkpoint(const zg_plan *plan, char **json);
+
+/* Writes a checkpoint into a folder from which runs of the plan go on, and gives
+   its path, to be freed; `path` may be NULL. The arrays are those that
+   zg_plan_checkpoint names. `run` is JSON of where the run is, with any of
+   "steps", "updates" (as many as steps if missing), "seed", "shuffle",
+   "samples_per_step" and "loss_scale", as docs/checkpoints.md describes them. */
+zg_code zg_checkpoint_write(const zg_plan *plan, const char *run,
+                            const zg_array *arrays, size_t count,
+                            const char *folder, char **path);
+
 /* Frees the plan; trainers that were made of it stay. NULL is allowed. */
 void zg_plan_free(zg_plan *plan);
 

@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
 # Feeds made-up bytes to everything that reads a file: tools/fuzz.sh [SECONDS]
-# [TARGET...], 60 seconds for each of onnx, plan, safetensors, torch,
-# checkpoint, npy, config, machine, run, names and frames. Two run at a time. From
-# the same seeds come the same inputs; ZEROGRAPH_FUZZ_SEED=N gives others.
-# tests/fuzz/README.md says how to go on from what it finds.
+# [TARGET...], 60 seconds for each of onnx, plan, safetensors, checkpoint, npy,
+# config, machine, run, names and frames. Two run at a time. From the same seeds
+# come the same inputs; ZEROGRAPH_FUZZ_SEED=N gives others. tests/fuzz/README.md
+# says how to go on from what it finds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-60}
 shift || true
 targets=("$@")
-((${#targets[@]})) || targets=(onnx plan safetensors torch checkpoint npy config machine run names frames)
+((${#targets[@]})) || targets=(onnx plan safetensors checkpoint npy config machine run names frames)
 if ! [[ $seconds =~ ^[1-9][0-9]*$ ]]; then
-  echo "usage: tools/fuzz.sh [SECONDS] [onnx|plan|safetensors|torch|checkpoint|npy|config|machine|run|names|frames...]" >&2
+  echo "usage: tools/fuzz.sh [SECONDS] [onnx|plan|safetensors|checkpoint|npy|config|machine|run|names|frames...]" >&2
   exit 2
 fi
 

@@ -11,7 +11,8 @@
 
 Arrays are numpy's, PyTorch's, or others that speak DLPack. numpy is all that
 this package needs; `zg.export` and `zg.check`, which write model.onnx and
-compare it with PyTorch, need torch, onnx and onnxscript.
+compare it with PyTorch, need torch, onnx and onnxscript, and `zg.convert`, for
+the files of PyTorch and DeepSpeed, needs torch.
 """
 
 from . import names
@@ -21,10 +22,10 @@ from ._plan import Plan, load
 from ._trainer import Loss, Trainer
 
 __all__ = ["Error", "InvalidArgument", "Loss", "Plan", "Trainer", "check",
-           "compile", "export", "load", "names"]
+           "compile", "convert", "export", "load", "names"]
 
 #: Maps names that need PyTorch to the modules that are imported for them.
-_NEED_TORCH = {"export": "._export", "check": "._check"}
+_NEED_TORCH = {"export": "._export", "check": "._check", "convert": ".convert"}
 
 
 def __getattr__(name):
@@ -34,4 +35,5 @@ def __getattr__(name):
     if name not in _NEED_TORCH:
         raise AttributeError(f"module 'zerograph' has no attribute '{name}'")
     from importlib import import_module
-    return getattr(import_module(_NEED_TORCH[name], __name__), name)
+    module = import_module(_NEED_TORCH[name], __name__)
+    return module if name == "convert" else getattr(module, name)

@@ -19,26 +19,32 @@ TYPES = {"float64": "F64", "float32": "F32", "float16": "F16",
          "int8": "I8", "uint8": "U8", "bool": "BOOL"}
 
 
-def _of_torch(name: str, tensor) -> tuple[np.ndarray, str | None]:
+def _of_torch(name: str, tensor,
+              what: str) -> tuple[np.ndarray, str | None]:
     if tensor.device.type != "cpu":
         raise InvalidArgument(
-            f"the batch: '{name}' is on {tensor.device}; the library reads the "
+            f"{what}: '{name}' is on {tensor.device}; the library reads the "
             "host's memory: give tensor.cpu()")
     torch = sys.modules["torch"]
     tensor = tensor.detach()
     if tensor.dtype == torch.bfloat16:  # numpy has no such type
         return tensor.view(torch.int16).numpy(), "BF16"
-    return tensor.numpy(), None
+    try:
+        return tensor.numpy(), None
+    except TypeError as error:  # sparse, or of a type that numpy has not
+        raise InvalidArgument(f"{what}: '{name}' is {tensor.dtype}, "
+                              f"{tensor.layout}: {error}") from error
 
 
-def as_numpy(name: str, value) -> tuple[np.ndarray, str]:
+def as_numpy(name: str, value,
+             what: str = "the batch") -> tuple[np.ndarray, str]:
     """Returns the array in the memory where it is, if it is dense there, and
-    the name of its type."""
+    the name of its type. `what` is what errors say that it is of."""
     known = None
     if isinstance(value, np.ndarray):
         array = value
     elif hasattr(value, "detach") and "torch" in sys.modules:
-        array, known = _of_torch(name, value)
+        array, known = _of_torch(name, value, what)
     elif hasattr(value, "__dlpack__"):
         array = np.from_dlpack(value)
     else:
@@ -46,8 +52,8 @@ def as_numpy(name: str, value) -> tuple[np.ndarray, str]:
     known = known or TYPES.get(array.dtype.name)
     if known is None:
         raise InvalidArgument(
-            f"the batch: '{name}' has elements of type {array.dtype}, which no "
-            f"input has; there are {', '.join(TYPES)}")
+            f"{what}: '{name}' has elements of type {array.dtype}, which no "
+            f"tensor has; there are {', '.join(TYPES)}")
     if array.dtype.byteorder == ">":
         array = array.astype(array.dtype.newbyteorder("="))
     if array.ndim and not array.flags.c_contiguous:
@@ -56,11 +62,11 @@ def as_numpy(name: str, value) -> tuple[np.ndarray, str]:
 
 
 class Arrays:
-    """The arrays of a batch; `pointer` and `count` are for the library, as
-    long as this object lives."""
+    """The arrays of a batch, or of `what`; `pointer` and `count` are for the
+    library, as long as this object lives."""
 
     def __init__(self, batch: Mapping[str, Any] | tuple | list,
-                 names: list[str]):
+                 names: list[str], what: str = "the batch"):
         if isinstance(batch, (tuple, list)):
             if len(batch) != len(names):
                 raise InvalidArgument(
@@ -76,7 +82,7 @@ class Arrays:
         self.pointer = (Array * self.count)()
         self._alive = []
         for entry, (name, value) in zip(self.pointer, batch.items()):
-            array, kind = as_numpy(name, value)
+            array, kind = as_numpy(name, value, what)
             entry.name, entry.type, entry.shape = _described(name, kind,
                                                              array.shape)
             entry.dims = array.ndim
@@ -92,11 +98,11 @@ def _described(name: str, kind: str, shape: tuple[int, ...]):
             (ctypes.c_uint64 * len(shape))(*shape))
 
 
-def write_arrays(path: str, arrays: Mapping[str, Any]) -> None:
-    """Writes arrays as .safetensors."""
+def write_arrays(path: str, arrays: Mapping[str, Any], what: str) -> None:
+    """Writes arrays of `what` as .safetensors."""
     header, parts, begin = {}, [], 0
     for name, value in arrays.items():
-        array, kind = as_numpy(name, value)
+        array, kind = as_numpy(name, value, what)
         header[name] = {"dtype": kind, "shape": list(array.shape),
                         "data_offsets": [begin, begin + array.nbytes]}
         parts.append(array)

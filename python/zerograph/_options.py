@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from ._arrays import write_arrays
 from ._library import InvalidArgument
+from ._torch_files import is_theirs, weights
 
 
 def _text(value) -> str:
@@ -41,20 +42,24 @@ def _values(value) -> list[str]:
 
 def command_line(options: dict, folder: str) -> list[str]:
     """Returns the options as texts. A configuration that is a dictionary, as
-    DeepSpeed takes it, becomes a file in `folder`, and so do weights."""
+    DeepSpeed takes it, becomes a file in `folder`; so do names that are one, and
+    weights that are arrays, a file of torch.save or a folder of Hugging Face."""
     arguments = []
     for name, value in options.items():
         if value is None:
             continue
-        if name == "config" and isinstance(value, Mapping):
-            path = os.path.join(folder, "config.json")
+        if name in ("config", "names") and isinstance(value, Mapping):
+            path = os.path.join(folder, f"{name}.json")
             with open(path, "w", encoding="utf-8") as file:
                 json.dump(value, file)
             value = path
-        if name == "load_weights" and isinstance(value, Mapping):
-            path = os.path.join(folder, "weights.safetensors")
-            write_arrays(path, value)
-            value = path
+        if name == "load_weights":
+            if not isinstance(value, Mapping) and is_theirs(value):
+                value = weights(value)
+            if isinstance(value, Mapping):
+                path = os.path.join(folder, "weights.safetensors")
+                write_arrays(path, value, "load_weights")
+                value = path
         option = "--" + name.replace("_", "-")
         arguments += [f"{option}={text}" for text in _values(value)]
     return arguments

@@ -11,8 +11,10 @@ import re
 import subprocess
 import tempfile
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
+from ._arrays import Arrays
 from ._library import (Error, InvalidArgument, check, home, in_python, library,
                        say_notes, take_text)
 from ._options import command_line
@@ -89,6 +91,35 @@ class Plan:
         """Writes the plan, for `load` and for `zerograph train`. That of a
         module has no weights: give them by load_weights."""
         check(library().zg_plan_write(self._handle, os.fsencode(path)))
+
+    @functools.cached_property
+    def checkpoint_arrays(self) -> list[dict]:
+        """The arrays of a checkpoint: of each the "name", "type", "shape",
+        "parameter" and "role", which is "values", or what the optimizer keeps
+        of it, as "exp_avg"."""
+        text = ctypes.c_void_p()
+        check(library().zg_plan_checkpoint(self._handle, ctypes.byref(text)))
+        return json.loads(take_text(text))
+
+    def write_checkpoint(self, folder: str | os.PathLike,
+                         arrays: Mapping[str, Any], **run) -> str:
+        """Writes a checkpoint of arrays, `checkpoint_arrays` by name, and
+        returns its path; Trainer(plan, resume=folder) goes on from it. They may
+        be another trainer's: {**t.state_dict(), **t.optimizer_state()}. `run`
+        says where the run is: steps, updates, seed, shuffle, samples_per_step,
+        loss_scale, as docs/checkpoints.md describes them."""
+        if not isinstance(arrays, Mapping):
+            raise InvalidArgument("the checkpoint: expected a dictionary of "
+                                  "arrays by name, as checkpoint_arrays has "
+                                  "them")
+        given = Arrays(arrays, [], "the checkpoint")
+        path = ctypes.c_void_p()
+        run = {key: value for key, value in run.items() if value is not None}
+        check(library().zg_checkpoint_write(
+            self._handle, json.dumps(run).encode(), given.pointer, given.count,
+            os.fsencode(folder), ctypes.byref(path)))
+        say_notes()
+        return take_text(path)
 
     def report(self, path: str | os.PathLike, **options) -> None:
         """Writes one page of HTML about the plan: memory, time, what it moves.

@@ -151,7 +151,7 @@ class Trainer:
                 not isinstance(batches[0], (Mapping, tuple, list))):
             batches = [batches]
         losses = divisors = 0.0
-        for batch in batches:
+        for batch in _with_progress(batches):
             arrays = Arrays(batch, self._names)
             loss, divisor = ctypes.c_double(), ctypes.c_double()
             check(self._library.zg_trainer_evaluate(
@@ -295,6 +295,15 @@ class Trainer:
                                                 wanted, count))
         return {one["name"]: widened(array, one["type"])
                 for one, array in zip(entries, arrays)}
+
+
+def _with_progress(batches: Iterable) -> Iterable:
+    """Shows how far it is, where tqdm is installed and somebody looks on."""
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        return batches
+    return tqdm(batches, desc="evaluate", disable=None, leave=False)
 
 
 @atexit.register

@@ -12,6 +12,100 @@ still be those that were exported.
 """
 
 import json
+import os
+import typing
+import warnings
+from collections.abc import Mapping
+
+from ._library import InvalidArgument
+
+
+class Name(typing.NamedTuple):
+    """What state_dict() calls a tensor; it may have the transpose."""
+
+    name: str
+    transposed: bool = False
+
+
+def _parse(path):
+    """Returns the object in a file, whose keys are all different."""
+    def differ(pairs):
+        found = {}
+        for key, value in pairs:
+            if key in found:
+                raise ValueError(f"'{key}' is there twice")
+            found[key] = value
+        return found
+
+    with open(path, encoding="utf-8") as file:
+        return json.load(file, object_pairs_hook=differ)
+
+
+def _name_of(initializer, value):
+    if isinstance(value, Mapping) and set(value) == {"name", "transposed"} and (
+            isinstance(value["transposed"], bool)):
+        name = Name(value["name"], value["transposed"])
+    else:
+        name = Name(value)
+    if not isinstance(name.name, str) or not name.name:
+        raise ValueError(f"'{initializer}' has none")
+    return name
+
+
+class Names:
+    """Says what state_dict() calls each tensor of a model: the same, where
+    `given` does not say otherwise, a file that `write` made or what such a file
+    holds."""
+
+    def __init__(self, given=None):
+        self._what = "names"
+        try:
+            if given is not None and not isinstance(given, Mapping):
+                self._what = os.fspath(given)
+                given = _parse(given)
+            if given is not None and not isinstance(given, Mapping):
+                raise ValueError("it is no JSON object")
+            self._names = {initializer: _name_of(initializer, value)
+                           for initializer, value in (given or {}).items()}
+            self.check_unique(self._names)
+        except (ValueError, TypeError) as error:
+            raise InvalidArgument(
+                f"{self._what}: no map of names: {error}; expected "
+                '{"INITIALIZER": "NAME", "INITIALIZER": {"name": "NAME", '
+                '"transposed": true}, ...}') from error
+
+    def of(self, initializer):
+        return self._names.get(initializer, Name(initializer))
+
+    def check_unique(self, initializers):
+        """Refuses two tensors of one name."""
+        owners = {}
+        for initializer in initializers:
+            name = self.of(initializer).name
+            other = owners.setdefault(name, initializer)
+            if other != initializer:
+                raise InvalidArgument(f"{self._what}: '{other}' and "
+                                      f"'{initializer}' are both '{name}'")
+
+    def turn(self, initializer, tensor):
+        """Returns a tensor of the model as state_dict() has it, or one of
+        state_dict() as the model has it."""
+        if not self.of(initializer).transposed:
+            return tensor
+        if tensor.ndim != 2:
+            raise InvalidArgument(
+                f"{self._what}: '{self.of(initializer).name}' is transposed, "
+                f"which only a matrix can be: its shape is {list(tensor.shape)}")
+        return tensor.T.contiguous()
+
+    def warn_of_others(self, initializers):
+        """Warns of names of what is no tensor of the model."""
+        others = sorted(set(self._names) - set(initializers))
+        if others:
+            warnings.warn(
+                f"{self._what}: {len(others)} of {len(self._names)} names have "
+                "no effect, since no tensor is called so: "
+                f"{', '.join(others[:5])}", stacklevel=3)
 
 
 def match(ours, theirs):

@@ -10,9 +10,9 @@ namespace zerograph {
 
 /// Writes all parameters, whole, to a .safetensors file, as `--save-weights`
 /// would have at that step: masters where there are some, running statistics of
-/// rank 0; but adapters by themselves. Or to a file of torch.save, if it is to
-/// be called so. `type`: rounded to F32, F16 or BF16 where they have another of
-/// these; none: as they are. Named and laid out by `names`. Gives their number.
+/// rank 0; but adapters by themselves. `type`: rounded to F32, F16 or BF16
+/// where they have another of these; none: as they are. Named and laid out by
+/// `names`. Gives their number.
 absl::StatusOr<uint64_t> consolidate(const Checkpoint &checkpoint,
                                      const std::string &path,
                                      std::optional<plan::ElementType> type,

@@ -149,6 +149,27 @@ bool zerograph::isCheckpoint(const std::string &path) {
   return fs::exists(fs::path(path) / kIndexName, ignored);
 }
 
+absl::Status zerograph::checkNotDeepSpeeds(
+    const std::string &path,
+    const std::vector<PublishedCheckpoint> &published) {
+  if (!published.empty() && isCheckpoint(published.back().path)) {
+    return absl::OkStatus();
+  }
+  std::error_code ignored;
+  for (const char *name :
+       {"latest", "latest_universal", "zero/optimizer_state.pt"}) {
+    if (fs::is_regular_file(fs::path(path) / name, ignored)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          path,
+          ": it is a checkpoint of DeepSpeed; Zerograph's Python package "
+          "makes one of it that is read here: "
+          "zerograph.convert.deepspeed_to_checkpoint('",
+          path, "', PLAN, FOLDER)"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::vector<std::string>>
 zerograph::checkpointsAt(const std::string &path) {
   if (isCheckpoint(path)) {
@@ -156,6 +177,7 @@ zerograph::checkpointsAt(const std::string &path) {
   }
   ZG_ASSIGN_OR_RETURN(std::vector<PublishedCheckpoint> published,
                       publishedIn(path));
+  ZG_RETURN_IF_ERROR(checkNotDeepSpeeds(path, published));
   std::vector<std::string> paths;
   for (const PublishedCheckpoint &one : published) {
     paths.push_back(one.path);

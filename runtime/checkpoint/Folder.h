@@ -39,6 +39,12 @@ publishedIn(const std::string &folder);
 /// checkpoints.
 bool isCheckpoint(const std::string &path);
 
+/// Returns an error if a folder whose newest checkpoint is none of ours is one
+/// of DeepSpeed, or has such: it says how one becomes ours.
+absl::Status
+checkNotDeepSpeeds(const std::string &path,
+                   const std::vector<PublishedCheckpoint> &published);
+
 /// The checkpoint itself, or all that are published in a folder, ascending; an
 /// error if there is none.
 absl::StatusOr<std::vector<std::string>> checkpointsAt(const std::string &path);

@@ -6,7 +6,9 @@
 #include "runtime/checkpoint/JsonFields.h"
 #include "runtime/plan/Mesh.h"
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 
 #include <nlohmann/json.hpp>
 #include <xxhash.h>
@@ -119,6 +121,10 @@ std::vector<uint64_t> zerograph::checksumsOf(const std::byte *data,
   return checksums;
 }
 
+std::string CheckpointTensor::key() const {
+  return isValues() ? name : absl::StrCat(name, ".", role);
+}
+
 std::string CheckpointTensor::text() const {
   return absl::StrCat("'", name, "' (", role,
                       rank ? absl::StrCat(" of rank ", *rank) : "", ")");
@@ -126,8 +132,7 @@ std::string CheckpointTensor::text() const {
 
 std::string zerograph::pieceKey(const CheckpointTensor &tensor, uint64_t first,
                                 uint64_t elements) {
-  return absl::StrCat(tensor.name,
-                      tensor.isValues() ? "" : absl::StrCat(".", tensor.role),
+  return absl::StrCat(tensor.key(),
                       tensor.rank ? absl::StrCat("@", *tensor.rank) : "", "[",
                       first, ":", first + elements, "]");
 }
@@ -331,6 +336,31 @@ absl::Status checkChecksum(absl::string_view text) {
 }
 
 } // namespace
+
+absl::StatusOr<CheckpointRun> zerograph::withFields(const CheckpointRun &run,
+                                                    const std::string &text) {
+  json given = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!given.is_object()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", text, "' is no object of JSON"));
+  }
+  json object = json::parse(jsonOf(run).dump());
+  for (const auto &[key, value] : given.items()) {
+    static constexpr absl::string_view kFields[] = {
+        "steps",   "updates",          "seed",
+        "shuffle", "samples_per_step", "loss_scale"};
+    if (!absl::c_linear_search(kFields, key)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("a run has no field '", key, "'; there are ",
+                       absl::StrJoin(kFields, ", ")));
+    }
+    object[key] = value;
+  }
+  if (given.contains("steps") && !given.contains("updates")) {
+    object["updates"] = given["steps"];
+  }
+  return parseRun(object);
+}
 
 absl::StatusOr<CheckpointIndex>
 zerograph::parseIndexPart(const std::string &path, const std::string &text) {

@@ -85,6 +85,9 @@ struct CheckpointTensor {
   /// Returns whether it is what files of weights have: of what each rank has
   /// its own, rank 0's.
   bool isWeight() const { return isValues() && rank.value_or(0) == 0; }
+  /// Returns the name of its own: "fc1.weight" of values, "fc1.weight.exp_avg"
+  /// of a state.
+  std::string key() const;
   /// "'fc1.weight' (exp_avg)".
   std::string text() const;
   bool operator==(const CheckpointTensor &) const = default;
@@ -129,6 +132,12 @@ std::vector<uint64_t> checksumsOf(const std::byte *data, uint64_t bytes);
 /// Returns the text of a file, whose last line is the checksum of all before
 /// it.
 std::string textOf(const CheckpointIndex &index);
+
+/// Returns a run with the fields that `text` gives, an object of JSON: any of
+/// "steps", "updates" (if missing, as many as steps), "seed", "shuffle",
+/// "samples_per_step" and "loss_scale", as an index has them.
+absl::StatusOr<CheckpointRun> withFields(const CheckpointRun &run,
+                                         const std::string &text);
 
 /// Parses the text of `path`, which errors name. Every index, size and range is
 /// in bounds and every name a name of ours; but a rank's part has only its

@@ -10,10 +10,16 @@
 
 using namespace zerograph;
 
-bool zerograph::isSaved(const plan::Unit &unit, const plan::State &state) {
+namespace {
+
+/// Returns whether a checkpoint has a state: it is what the update works on.
+/// Parameters that are rounded from masters, and gradients, follow from others.
+bool isSaved(const plan::Unit &unit, const plan::State &state) {
   return roleOf(state) == Role::Optimizer ||
          roleOf(state) == roleOfValues(unit);
 }
+
+} // namespace
 
 CheckpointTensor zerograph::tensorOf(const plan::Unit &unit,
                                      const plan::State &state,
@@ -29,6 +35,26 @@ CheckpointTensor zerograph::tensorOf(const plan::Unit &unit,
     tensor.rank = rank;
   }
   return tensor;
+}
+
+std::vector<CheckpointTensor> zerograph::savedTensors(const plan::Plan &plan,
+                                                      unsigned rank) {
+  std::vector<CheckpointTensor> saved;
+  for (const plan::Unit &unit : plan.units()) {
+    if (rank > 0 && !unit.local()) {
+      continue; // the same as of rank 0
+    }
+    std::set<std::string> roles; // one role may have several views
+    for (const plan::State &state : unit.states()) {
+      if (!isSaved(unit, state) || !roles.insert(state.role()).second) {
+        continue;
+      }
+      for (const plan::Parameter &parameter : unit.parameters()) {
+        saved.push_back(tensorOf(unit, state, parameter, rank));
+      }
+    }
+  }
+  return saved;
 }
 
 std::vector<OwnedPiece> zerograph::ownedPieces(const plan::Plan &plan,

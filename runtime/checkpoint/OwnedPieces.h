@@ -16,12 +16,13 @@ struct OwnedPiece {
   bool in_file = false; ///< on NVMe: it is not copied to memory
 };
 
-/// A state that a checkpoint holds, as a tensor without pieces.
+/// Returns a state that a checkpoint holds, as a tensor without pieces.
 CheckpointTensor tensorOf(const plan::Unit &unit, const plan::State &state,
                           const plan::Parameter &parameter, unsigned rank);
-/// Returns whether it is saved: it is what the update works on. Parameters that
-/// are rounded from masters, and gradients, follow from others.
-bool isSaved(const plan::Unit &unit, const plan::State &state);
+/// Returns all that a checkpoint of a plan's runs holds of one rank, without
+/// pieces: of rank 0 also what ranks share.
+std::vector<CheckpointTensor> savedTensors(const plan::Plan &plan,
+                                           unsigned rank);
 
 /// Returns what this rank writes: all ranks together write each element of
 /// every parameter and optimizer state once; of what each rank has its own,

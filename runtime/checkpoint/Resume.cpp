@@ -116,25 +116,13 @@ absl::Status Resume::compare(bool convert) {
   std::set<const CheckpointTensor *> used;
   bool own = false; // some tensors are each rank's own
   for (unsigned rank = 0; rank < worldOf(plan); ++rank) {
-    for (const plan::Unit &unit : plan.units()) {
-      if (rank > 0 && !unit.local()) {
-        continue; // the same as of rank 0
-      }
-      std::set<std::string> roles;
-      for (const plan::State &state : unit.states()) {
-        if (!isSaved(unit, state) || !roles.insert(state.role()).second) {
-          continue;
-        }
-        for (const plan::Parameter &parameter : unit.parameters()) {
-          CheckpointTensor wanted = tensorOf(unit, state, parameter, rank);
-          const CheckpointTensor *found = find(wanted);
-          own |= unit.local();
-          if (!found) {
-            differences.missing.push_back(wanted.text());
-          } else if (used.insert(found).second) {
-            compareOne(wanted, *found, differences);
-          }
-        }
+    for (const CheckpointTensor &wanted : savedTensors(plan, rank)) {
+      const CheckpointTensor *found = find(wanted);
+      own |= wanted.rank.has_value();
+      if (!found) {
+        differences.missing.push_back(wanted.text());
+      } else if (used.insert(found).second) {
+        compareOne(wanted, *found, differences);
       }
     }
   }

@@ -4,7 +4,6 @@
 
 #include "runtime/base/Version.h"
 #include "runtime/checkpoint/OwnedPieces.h"
-#include "runtime/checkpoint/universal/UniversalCheckpoint.h"
 #include "runtime/plan/Mesh.h"
 #include "runtime/state/Adapters.h"
 
@@ -29,17 +28,14 @@ absl::StatusOr<std::string> resolve(const Session &session) {
   if (!latest && isCheckpoint(folder)) {
     return folder;
   }
-  if (!latest && UniversalCheckpoint::isAt(folder)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--resume ", folder,
-        ": it is a checkpoint in DeepSpeed's universal layout. 'zerograph "
-        "checkpoint convert ",
-        folder, " --plan PLAN' makes one of it that --resume reads"));
-  }
   std::error_code ignored; // what cannot be looked at cannot be listed either
   std::vector<PublishedCheckpoint> published;
   if (!latest || std::filesystem::exists(folder, ignored)) {
     ZG_ASSIGN_OR_RETURN(published, publishedIn(folder));
+  }
+  if (absl::Status status = checkNotDeepSpeeds(folder, published);
+      !latest && !status.ok()) {
+    return annotate(status, "--resume");
   }
   if (!published.empty()) {
     return published.back().path;

@@ -2,7 +2,7 @@
 
 #include "runtime/base/LittleEndian.h"
 #include "runtime/io/TensorFile.h"
-#include "runtime/io/torch/ZipFile.h"
+#include "runtime/io/ZipFile.h"
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"

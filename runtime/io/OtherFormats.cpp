@@ -18,9 +18,12 @@ constexpr char kSave[] =
     "make arrays of it in Python, one an input, and save them: "
     "numpy.savez('data.npz', INPUT=array, ...)";
 
+constexpr char kConvert[] =
+    "Zerograph's Python package makes a .safetensors file of a dictionary of "
+    "tensors: zerograph.convert.torch_to_safetensors(FILE, OUTPUT)";
+
 const KnownFormat kPickle = {
-    "a pickle of Python, or of torch.save before PyTorch 1.6",
-    "load it there, and torch.save a dictionary of tensors by name",
+    "a pickle of Python, or of torch.save before PyTorch 1.6", kConvert,
     /*weights=*/true};
 
 const std::pair<absl::string_view, KnownFormat> kFormats[] = {
@@ -28,7 +31,8 @@ const std::pair<absl::string_view, KnownFormat> kFormats[] = {
     {"\x80\x03", kPickle},
     {"\x80\x04", kPickle},
     {"\x80\x05", kPickle},
-    {"PK\3\4", {"a ZIP file, as torch.save writes it", "", /*weights=*/true}},
+    {"PK\3\4",
+     {"a ZIP file, as torch.save writes it", kConvert, /*weights=*/true}},
     {"\x89HDF\r\n", {"an HDF5 file", kSave, /*weights=*/true}},
     {"\x1f\x8b", {"compressed by gzip", "unpack it first"}},
     {"ARROW1", {"an Arrow file", "write it as .parquet"}},

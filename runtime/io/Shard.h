@@ -7,8 +7,8 @@
 
 namespace zerograph {
 
-/// The files that `paths` stand for, in order: a folder of .safetensors, .npz,
-/// .parquet or .pt files becomes these, in the order of their names' bytes. A
+/// The files that `paths` stand for, in order: a folder of .safetensors, .npz
+/// or .parquet files becomes these, in the order of their names' bytes. A
 /// folder of .npy files is one file.
 absl::StatusOr<std::vector<std::string>>
 shardFiles(const std::vector<std::string> &paths);

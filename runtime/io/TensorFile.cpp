@@ -41,6 +41,18 @@ absl::StatusOr<TensorFile> zerograph::readTensors(const std::string &path) {
              : readWeights(path);
 }
 
+/// Returns whether a file is a ZIP file of arrays of numpy, by the name of its
+/// first entry: torch.save writes no such name.
+static bool isNpz(const File &file, const std::string &begin) {
+  if (!absl::StartsWith(begin, "PK\3\4") || begin.size() < 30) {
+    return false;
+  }
+  uint64_t name = littleEndian(begin.data() + 26, 2);
+  std::string first(std::min(name, file.bytes() - 30), '\0');
+  return file.read(30, first.size(), first.data()).ok() &&
+         absl::EndsWith(first, ".npy");
+}
+
 absl::StatusOr<TensorFile> zerograph::readWeights(const std::string &path,
                                                   Metadata *metadata) {
   ZG_ASSIGN_OR_RETURN(std::shared_ptr<File> file, File::openForReading(path));
@@ -50,24 +62,12 @@ absl::StatusOr<TensorFile> zerograph::readWeights(const std::string &path,
   if (absl::StartsWith(begin, "\x93NUMPY")) {
     return readNpy(path);
   }
-  if (!absl::StartsWith(begin, "PK\3\4")) {
-    return readSafetensors(path, metadata);
-  }
-  // The name of the first entry: numpy writes nothing but arrays, torch.save no
-  // such name.
-  uint64_t name = begin.size() < 30 ? 0 : littleEndian(begin.data() + 26, 2);
-  std::string first(name == 0 ? 0 : std::min(name, file->bytes() - 30), '\0');
-  ZG_RETURN_IF_ERROR(file->read(30, first.size(), first.data()));
-  return absl::EndsWith(first, ".npy") ? readNpz(path) : readTorch(path);
+  return isNpz(*file, begin) ? readNpz(path) : readSafetensors(path, metadata);
 }
 
 bool zerograph::holdsArrays(const std::string &path) {
   std::string extension = std::filesystem::path(path).extension();
   return extension == ".safetensors" || extension == ".parquet" ||
-         extension == ".npy" || extension == ".npz" || isTorchFile(path);
-}
-
-bool zerograph::isTorchFile(const std::string &path) {
-  std::string extension = std::filesystem::path(path).extension();
-  return extension == ".pt" || extension == ".pth";
+         extension == ".npy" || extension == ".npz" || extension == ".pt" ||
+         extension == ".pth"; // which are refused when they are read
 }

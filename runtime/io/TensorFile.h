@@ -48,18 +48,12 @@ absl::StatusOr<TensorFile> readNpz(const std::string &path);
 /// error where the build has no Apache Arrow.
 absl::StatusOr<TensorFile> readParquet(const std::string &path);
 
-/// The tensors of a dictionary, as a state_dict, that torch.save wrote. See
-/// torch/TorchFile.h.
-absl::StatusOr<TensorFile> readTorch(const std::string &path);
-
 /// Returns whether a file of a folder is data, by its name.
 bool holdsArrays(const std::string &path);
-/// Returns whether a new file is to be one of torch.save: NAME.pt, .pth.
-bool isTorchFile(const std::string &path);
 
-/// The arrays of a .safetensors, .npy or .npz file or of one of torch.save,
-/// which have no `metadata`; told apart by what they begin with, whatever the
-/// file is called.
+/// The arrays of a .safetensors file, or of a .npy or .npz file, which has no
+/// `metadata`; told apart by what they begin with, whatever the file is called.
+/// Others are refused, as `knownFormat` says.
 absl::StatusOr<TensorFile> readWeights(const std::string &path,
                                        Metadata *metadata = nullptr);
 

@@ -39,8 +39,8 @@ struct LoadedWeights {
   const FileWeight *find(const std::string &initializer) const;
 };
 
-/// Returns what a .safetensors file, or one of torch.save, holds by the names
-/// of the map in the file `map`, or by its own if that is empty. An error where
+/// Returns what a .safetensors or .npz file holds by the names of the map in
+/// the file `map`, or by its own if that is empty. An error where
 /// it lacks a tensor that the map names. Reads headers only; `metadata` may be
 /// null.
 absl::StatusOr<LoadedWeights> loadWeights(const std::string &path,

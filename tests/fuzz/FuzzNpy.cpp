@@ -1,4 +1,4 @@
-//===- FuzzNpy.cpp - bytes as a .npy file ---------------------------------===//
+//===- FuzzNpy.cpp - bytes as a .npy or .npz file ------------------------===//
 
 #include "tests/fuzz/ReadBack.h"
 
@@ -33,5 +33,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       .write(reinterpret_cast<const char *>(data),
              static_cast<std::streamsize>(size));
   fuzz::requireReadable(readNpyFolder(folder.path));
+  fuzz::requireReadable(readNpz(folder.path + "/x.npy"));
   return 0;
 }

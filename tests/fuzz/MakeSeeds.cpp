@@ -2,18 +2,18 @@
 //
 //   fuzz_seeds FOLDER FILE...
 //
-// Writes FOLDER/onnx, FOLDER/plan, FOLDER/safetensors, FOLDER/torch,
-// FOLDER/npy, FOLDER/names, FOLDER/checkpoint and FOLDER/frames, one seed a
-// file: models without the bytes of their large weights, plans without their
-// kernels' code (nothing reads it before a run), the beginning of arrays.
+// Writes FOLDER/onnx, FOLDER/plan, FOLDER/safetensors, FOLDER/npy,
+// FOLDER/names, FOLDER/checkpoint and FOLDER/frames, one seed a file: models
+// without the bytes of their large weights, plans without their kernels' code
+// (nothing reads it before a run), the beginning of arrays.
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/checkpoint/Folder.h"
 #include "runtime/checkpoint/Index.h"
 #include "runtime/comm/tcp/Messages.h"
-#include "runtime/io/torch/TorchWriter.h"
 #include "runtime/plan/PlanFile.h"
+#include "tests/support/StoredZip.h"
 
 #include "onnx/onnx_pb.h"
 
@@ -119,35 +119,13 @@ bool seedsOfArrays(const fs::path &folder) {
                npy(2,
                    "{'descr': '<i8', 'fortran_order': False, 'shape': "
                    "(3,), }\n",
-                   zeros));
-}
-
-/// A state_dict as a file, and a pickle of other values.
-bool seedsOfTorch(const fs::path &folder) {
-  auto fill = [](PickleWriter &pickle) {
-    pickle.beginDictionary();
-    pickle.text("a");
-    pickle.tensor(plan::F32, {2, 3});
-    pickle.text("b");
-    pickle.tensor(plan::I64, {});
-    pickle.endDictionary();
-  };
-  PickleWriter tensors, alone, others;
-  fill(tensors);
-  fill(alone);
-  others.beginList();
-  others.integer(int64_t(1) << 40);
-  others.beginDictionary();
-  others.endDictionary();
-  others.endList();
-  fs::create_directories(folder / "torch");
-  auto writer = TorchWriter::create(folder / "torch/file", std::move(tensors));
-  std::string zeros(24, '\0');
-  return writer.ok() && (*writer)->append(0, zeros.data(), 24).ok() &&
-         (*writer)->append(1, zeros.data(), 8).ok() &&
-         (*writer)->commit().ok() &&
-         write(folder / "torch/pickle", alone.finish()) &&
-         write(folder / "torch/others", others.finish());
+                   zeros)) &&
+         write(folder / "npy/zip",
+               testing::storedZip(
+                   "x.npy", npy(1,
+                                "{'descr': '<f4', 'fortran_order': False, "
+                                "'shape': (6,), }\n",
+                                zeros)));
 }
 
 bool seedOfNames(const fs::path &folder) {
@@ -231,8 +209,8 @@ int main(int argc, char **argv) {
   }
   fs::path folder = argv[1];
   bool good = seedsOfArrays(folder) && seedsOfCheckpoints(folder) &&
-              seedsOfTorch(folder) && seedOfNames(folder) &&
-              seedsOfFrames(folder) && seedsOfRuns(folder);
+              seedOfNames(folder) && seedsOfFrames(folder) &&
+              seedsOfRuns(folder);
   for (int i = 2; i < argc && good; ++i) {
     fs::path file = argv[i];
     std::string name =

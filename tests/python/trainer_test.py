@@ -4,6 +4,7 @@ import logging
 import os
 import subprocess
 import sys
+import tempfile
 import time
 
 from package import ROOT
@@ -165,6 +166,33 @@ class Training(Case):
             losses += [float(trainer.step(next(steps))) for _ in range(2)]
         self.assertEqual(losses[:1], whole[:1])
         np.testing.assert_allclose(losses, whole, rtol=1e-6)
+
+    def test_goes_on_from_arrays(self):
+        """The state of one trainer is that of another, to the bit."""
+        for options in {}, {"ranks": 2, "zero": 3}, {"precision": "bf16"}:
+            plan = zg.compile(MLP, micro_batch=8, **options)
+            whole = self.train(plan, self.data, 4)
+            steps = batches(self.data, plan)
+            with zg.Trainer(plan) as trainer:
+                for _ in range(2):
+                    trainer.step(next(steps))
+                state = {**trainer.state_dict(), **trainer.optimizer_state()}
+            folder = tempfile.mkdtemp(dir=self.folder)
+            path = plan.write_checkpoint(folder, state, steps=2, updates=2)
+            self.assertEqual(path, os.path.join(folder, "step-00000002"))
+            with zg.Trainer(plan, resume=folder) as trainer:
+                losses = [float(trainer.step(next(steps))) for _ in range(2)]
+                weights = trainer.state_dict()
+            self.assertEqual(losses, whole[0][2:])
+            for name, array in whole[1].items():
+                np.testing.assert_array_equal(weights[name], array)
+        self.assertEqual({one["name"] for one in plan.checkpoint_arrays},
+                         set(state))
+        del state["fc1.bias"]
+        with self.assertRaisesRegex(zg.Error, "'fc1.bias' is missing"):
+            plan.write_checkpoint(folder, state, steps=3)
+        with self.assertRaisesRegex(zg.InvalidArgument, "no field 'step'"):
+            plan.write_checkpoint(folder, state, step=3)
 
     def test_plans(self):
         plan = zg.compile(MLP, micro_batch=8, ranks=2, zero=3)

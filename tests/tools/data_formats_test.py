@@ -6,7 +6,6 @@ import pickle
 import struct
 import zipfile
 
-import torch_files
 from support import (Case, GPT, GPT_DATA, MLP, MLP_DATA, main, read_tensors, write_tensors)
 
 TRAIN = ["--micro-batch", "8", "--optimizer", "sgd", "--steps", "3",
@@ -60,10 +59,14 @@ class DataFormats(Case):
                      parts=["d.npz", "is compressed", "numpy.savez"])
 
     def test_torch_save(self):
-        torch_files.write(self.path("d.pt"), {
-            name: torch_files.Tensor(*tensor)
-            for name, tensor in self.arrays.items()})
-        self.trains("d.pt")
+        """Python reads it, and the message says how."""
+        os.mkdir(self.path("folder"))
+        with zipfile.ZipFile(self.path("folder", "d.pt"), "w") as archive:
+            archive.writestr("d/data.pkl", b"\x80\x02}.")
+        for data in "folder/d.pt", "folder":
+            self.refused("train", MLP, "--data", data, *TRAIN, parts=[
+                "folder/d.pt: it is a ZIP file, as torch.save writes it",
+                "zerograph.convert.torch_to_safetensors(FILE, OUTPUT)"])
 
     def test_npy(self):
         for name, tensor in self.arrays.items():
@@ -80,7 +83,7 @@ class DataFormats(Case):
         for content, parts in (
                 (b"x,y\n1,2\n3,4\n" * 100, ["a text, as CSV", save]),
                 (b'{"x": [1, 2]}', ["a text, as CSV or JSON", save]),
-                (pickle.dumps({"x": [1]}, 2), ["a pickle", "torch.save"]),
+                (pickle.dumps({"x": [1]}, 2), ["a pickle", "torch_to_safetensors"]),
                 (b"\x89HDF\r\n\x1a\n" + bytes(100), ["an HDF5 file", save]),
                 (gzip.compress(b"x" * 100), ["compressed by gzip"]),
                 (b"PAR1" + bytes(100), ["Parquet", "ends in .parquet"]),

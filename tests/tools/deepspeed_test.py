@@ -1,4 +1,4 @@
-"""DeepSpeed loads what `checkpoint convert` writes, and we what it wrote.
+"""DeepSpeed loads what zerograph.convert writes, and we what it wrote.
 
 Needs DeepSpeed, in the Python that ZEROGRAPH_DEEPSPEED names. Every tensor is compared by its bytes.
 """
@@ -11,7 +11,7 @@ import subprocess
 import unittest
 
 from support import Case, MLP, MLP_DATA, main, python_with
-from torch_files import turned
+from tensors import turned
 
 PYTHON, WHY = python_with("ZEROGRAPH_DEEPSPEED", "deepspeed", "torch")
 PEER = os.path.join(os.path.dirname(os.path.abspath(__file__)),
@@ -101,9 +101,8 @@ class DeepSpeed(Case):
         weights, states, _ = self.train("--steps", str(BEFORE), "--checkpoint",
                                         "c")
         *_, losses = self.train("--steps", str(STEPS), "--resume", "c")
-        self.succeeds("checkpoint", "convert", "c", "--to",
-                      "deepspeed-universal", "-o", "u", "--names", "names.json",
-                      *options)
+        self.convert(PYTHON, "checkpoint_to_deepspeed", "c", "u", "names.json",
+                     *options)
         result = self.peer(**{
             "stage": stage, "groups": groups, "load": "u", "dump": "loaded",
             "first": BEFORE, "steps": STEPS - BEFORE, "keys": keys,
@@ -126,7 +125,7 @@ class DeepSpeed(Case):
                 shutil.rmtree(self.path(folder))
 
     def test_zero_3_loads_ours(self):
-        result, losses = self.to_deepspeed(3, options=["--torch-optimizer"])
+        result, losses = self.to_deepspeed(3, options=[True])
         self.check_goes_on(result, losses)
         self.assertEqual(result["counts"], [STEPS])
 
@@ -174,10 +173,10 @@ class DeepSpeed(Case):
                       "u/saved", "--num_extract_workers", "1",
                       "--num_merge_workers", "1")
         self.compile()
-        said = self.succeeds("checkpoint", "convert", "u", "--plan", "plan",
-                             "-o", "c", "--names", "names.json").stdout
-        self.assertIn(f"12 tensors of u/saved, after {BEFORE} steps of {BATCH} "
-                      f"samples and {BEFORE} updates", said)
+        said = self.convert(PYTHON, "deepspeed_to_checkpoint", "u", "plan", "c",
+                            "names.json")
+        self.assertIn(f"12 tensors of u/saved, after {BEFORE} steps and "
+                      f"{BEFORE} updates", said)
         weights, states, _ = self.train("--steps", str(BEFORE), "--resume",
                                         "c")
         self.assertEqual(self.as_peer(weights, states),

@@ -8,7 +8,7 @@ import json
 import os
 
 from support import Case, GPT, GPT_DATA, MLP, MLP_DATA, main, write_tensors
-from torch_files import turned
+from tensors import turned
 
 MAP = {"fc1.weight": {"name": "net.0.weight", "transposed": True},
        "fc1.bias": "net.0.bias",
@@ -127,16 +127,14 @@ class LoadNames(Case):
             if len(shape) == 2:
                 names[name] = {"name": "model." + name, "transposed": True}
         self.map(names)
-        for theirs in "w.pt", "w.safetensors":
-            self.succeeds("checkpoint", "convert", "c", "-o", theirs,
-                          "--names", "names.json")
+        self.succeeds("checkpoint", "convert", "c", "-o", "theirs", "--names",
+                      "names.json")
         for options in ([], ["--ranks", "2", "--zero", "3", "--bucket-bytes",
                              "65536", "--precision", "bf16"]):
             wanted = self.trained(*train, *options, "--load-weights", "own")
-            for theirs in "w.pt", "w.safetensors":
-                self.assertTrue(wanted == self.trained(
-                    *train, *options, "--load-weights", theirs, "--names",
-                    "names.json"))
+            self.assertTrue(wanted == self.trained(
+                *train, *options, "--load-weights", "theirs", "--names",
+                "names.json"))
 
     def test_maps_that_do_not_fit(self):
         self.weights()

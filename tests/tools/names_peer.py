@@ -1,6 +1,6 @@
 """Exports a model with PyTorch and writes its names, or loads weights into it.
 
-    names_peer.py export TOOLS MODEL.onnx NAMES.json dynamo|torchscript
+    names_peer.py export MODEL.onnx NAMES.json dynamo|torchscript
     names_peer.py load WEIGHTS.pt VALUES.json
     names_peer.py save STATE.pt VALUES.json
 """
@@ -44,9 +44,8 @@ class WithLoss(torch.nn.Module):
             self.model(ids).flatten(0, 1), labels.flatten())
 
 
-def export(tools, path, names, how):
-    sys.path.insert(0, tools)
-    import state_dict_names
+def export(path, names, how):
+    from zerograph.names import write
     torch.manual_seed(0)
     model = Model()
     arguments = (torch.zeros(3, 2, dtype=torch.int64),
@@ -61,7 +60,7 @@ def export(tools, path, names, how):
         torch.nn.init.ones_(model.last.bias)  # it merges equal ones
         torch.onnx.export(WithLoss(model).eval(), arguments, path, dynamo=False,
                           do_constant_folding=True, **inputs)
-    state_dict_names.write(model, path, names)
+    write(model, path, names)
 
 
 def load(weights, output):

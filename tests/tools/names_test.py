@@ -1,4 +1,4 @@
-"""`tools/state_dict_names.py`, and that PyTorch loads what `--names` says.
+"""zerograph.names, and that PyTorch loads what `--names` says.
 
 Needs PyTorch with its exporter, in the Python that ZEROGRAPH_DEEPSPEED names.
 """
@@ -9,11 +9,11 @@ import struct
 import subprocess
 import unittest
 
-from support import Case, main, python_with, write_tensors
+from support import (Case, main, package_environment, python_with,
+                     write_tensors)
 
 PYTHON, WHY = python_with("ZEROGRAPH_DEEPSPEED", "torch", "onnx", "onnxscript")
 HERE = os.path.dirname(os.path.abspath(__file__))
-TOOLS = os.path.join(HERE, "..", "..", "tools")
 
 
 def setUpModule():
@@ -26,11 +26,12 @@ class Names(Case):
     def peer(self, *arguments):
         result = subprocess.run(
             [PYTHON, os.path.join(HERE, "names_peer.py"), *arguments],
-            cwd=self.folder, capture_output=True, text=True, timeout=600)
+            cwd=self.folder, capture_output=True, text=True, timeout=600,
+            env=package_environment())
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
 
     def export(self, how):
-        self.peer("export", TOOLS, "model.onnx", "names.json", how)
+        self.peer("export", "model.onnx", "names.json", how)
         return self.json("names.json")
 
     def data(self):
@@ -50,8 +51,7 @@ class Names(Case):
         self.succeeds("train", "model.onnx", "--data", "data", "--micro-batch",
                       "2", "--steps", "4", "--lr", "0.1", "--checkpoint", "c",
                       "--save-weights", "w")
-        self.succeeds("checkpoint", "convert", "c", "-o", "w.pt", "--names",
-                      "names.json")
+        self.convert(PYTHON, "checkpoint_to_torch", "c", "w.pt", "names.json")
         self.peer("load", "w.pt", "values.json")
         loaded = self.json("values.json")
         for name, (_, _, data) in self.tensors("w").items():
@@ -77,12 +77,14 @@ class Names(Case):
     def check_begins_with_a_state_dict(self, names, *options):
         """Saved by PyTorch under its names, as the model has them."""
         self.peer("save", "state.pt", "values.json")
+        self.convert(PYTHON, "torch_to_safetensors", "state.pt",
+                     "state.safetensors")
         saved = self.json("values.json")
         self.data()
         for ranks in ([], ["--ranks", "2", "--zero", "3"]):
             said = self.succeeds(
                 "train", "model.onnx", "--data", "data", *options, "--lr", "0",
-                "--load-weights", "state.pt", "--names", "names.json",
+                "--load-weights", "state.safetensors", "--names", "names.json",
                 "--save-weights", "w", *ranks).stderr
             self.assertIn("no such parameter: head.weight", said)
             left = dict(saved)
@@ -90,7 +92,7 @@ class Names(Case):
                 values = list(struct.unpack(f"<{len(data) // 4}f", data))
                 to = names.get(name)
                 if to is None:
-                    self.assertIn("keep the values of the model", said)
+                    self.assertIn("the model's values stay", said)
                     continue
                 if isinstance(to, dict):
                     rows, columns = shape

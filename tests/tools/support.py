@@ -122,8 +122,27 @@ class Case(unittest.TestCase):
                       "--ranks", "2", "--zero", "3", *options)
         return self.path(name)
 
+    def convert(self, python, function, *arguments):
+        """Calls a function of zerograph.convert in another Python; returns what
+        it says."""
+        done = subprocess.run(
+            [python, "-c", "import logging, zerograph\n"
+             "logging.basicConfig(level=logging.INFO)\n"
+             f"zerograph.convert.{function}(*{arguments!r})"],
+            cwd=self.folder, capture_output=True, text=True, timeout=LIMIT,
+            env=package_environment())
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stderr
+
     def inspect(self, plan):
         return json.loads(self.succeeds("inspect", plan, "--json").stdout)
+
+
+def package_environment():
+    """The environment in which another Python finds the package."""
+    root = os.path.dirname(os.path.abspath(__file__))
+    return {**os.environ, "PYTHONPATH": os.path.join(root, "..", "..", "python"),
+            "ZEROGRAPH_HOME": os.path.dirname(BIN)}
 
 
 def python_with(variable, *packages):

@@ -22,6 +22,15 @@ def flat(values):
             if isinstance(values, list) else [values])
 
 
+def turned(tensor):
+    """The transpose of a matrix."""
+    dtype, (rows, columns), data = tensor
+    size = struct.calcsize(CODES[dtype])
+    cells = [data[at:at + size] for at in range(0, len(data), size)]
+    return dtype, [columns, rows], b"".join(
+        cells[i * columns + j] for j in range(columns) for i in range(rows))
+
+
 def read_tensors(path):
     """Name -> (dtype, shape, bytes)."""
     with open(path, "rb") as file:

@@ -214,8 +214,9 @@ absl::Status TrainFlags::parse() {
         absl::EndsWith(file, ".onnx")) {
       return absl::InvalidArgumentError(absl::StrCat(
           name, " ", file,
-          ": it writes .safetensors; 'zerograph checkpoint convert' makes a "
-          ".pt, and 'zerograph export' an .onnx"));
+          ": it writes .safetensors; 'zerograph export' makes an .onnx of it, "
+          "and zerograph.convert.checkpoint_to_torch of Zerograph's Python "
+          "package a .pt of a checkpoint"));
     }
   }
   options.seed_given = command.get_option("--seed")->count() > 0;

@@ -9,10 +9,9 @@
 namespace zerograph {
 
 /// The weights that `path` holds, and the files that are read for them: a
-/// .safetensors file, as --save-weights writes it, or one of torch.save, or a
-/// checkpoint, or the newest in a folder of them. `names`: what a file calls
-/// them, a map as StateDictNames reads it; or empty. Nothing but headers is
-/// read now.
+/// .safetensors file, as --save-weights writes it, or a checkpoint, or the
+/// newest in a folder of them. `names`: what a file calls them, a map as
+/// StateDictNames reads it; or empty. Nothing but headers is read now.
 struct WeightSource {
   frontend::TrainedWeights weights;
   std::vector<NamedFile> files;

@@ -1,14 +1,37 @@
 //===- ZipFile.cpp - where the entries of a ZIP file lie ------------------===//
 
-#include "runtime/io/torch/ZipFile.h"
+#include "runtime/io/ZipFile.h"
 
 #include "runtime/base/LittleEndian.h"
-#include "runtime/io/torch/ZipFormat.h"
 
 #include <algorithm>
 #include <optional>
 
 using namespace zerograph;
+
+// APPNOTE.TXT of PKWARE, 4.3 and 4.5: records, and numbers that need 64 bits.
+namespace zip {
+
+/// The bytes that a record begins with, and its bytes without names and fields.
+struct Record {
+  const char *name;
+  uint32_t signature;
+  uint64_t bytes;
+};
+
+constexpr Record kHeader = {"header of an entry", 0x04034b50, 30};
+constexpr Record kEntry = {"entry of the directory", 0x02014b50, 46};
+constexpr Record kLargeEnd = {"end with 64 bits", 0x06064b50, 56};
+constexpr Record kLocator = {"place of that end", 0x07064b50, 20};
+constexpr Record kEnd = {"end", 0x06054b50, 22};
+
+/// Instead of a number of 32 bits that stands in a field of this kind.
+constexpr uint64_t kLarge = 0xffffffff;
+constexpr uint64_t kLargeField = 0x0001;
+/// A flag of an entry.
+constexpr uint64_t kEncrypted = 1;
+
+} // namespace zip
 
 namespace {
 
@@ -130,8 +153,8 @@ absl::Status checkEntry(const File &file, const std::string &name, uint64_t at,
   if (method != 0 || packed != entry.bytes) {
     return bad(file, at,
                absl::StrCat("'", name, "' is compressed (method ", method,
-                            "); write it as numpy.savez and torch.save do, "
-                            "which compress nothing,"));
+                            "); write it by numpy.savez, "
+                            "which compresses nothing,"));
   }
   return absl::OkStatus();
 }

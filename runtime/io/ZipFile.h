@@ -1,7 +1,7 @@
 //===- ZipFile.h - where the entries of a ZIP file lie --------------------===//
 
-#ifndef ZEROGRAPH_RUNTIME_IO_TORCH_ZIPFILE_H
-#define ZEROGRAPH_RUNTIME_IO_TORCH_ZIPFILE_H
+#ifndef ZEROGRAPH_RUNTIME_IO_ZIPFILE_H
+#define ZEROGRAPH_RUNTIME_IO_ZIPFILE_H
 
 #include "runtime/io/File.h"
 
@@ -23,4 +23,4 @@ absl::StatusOr<ZipEntries> readZip(const File &file);
 
 } // namespace zerograph
 
-#endif // ZEROGRAPH_RUNTIME_IO_TORCH_ZIPFILE_H
+#endif // ZEROGRAPH_RUNTIME_IO_ZIPFILE_H
