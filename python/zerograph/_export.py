@@ -118,15 +118,18 @@ def _dims(batch: Mapping[str, torch.Tensor],
     return dims
 
 
-def _export_newer(wrapped, arrays, names, dims, path) -> None:
+def _shapes(names, dims) -> dict[str, dict]:
+    """Returns the dims that may vary as torch.export takes them."""
     known = {name: torch.export.Dim(name)
              for one in dims.values() for name in one.values()}
-    shapes = {f"array{i}": {axis: known[dim]
-                            for axis, dim in dims[name].items()}
-              for i, name in enumerate(names)}
+    return {f"array{i}": {axis: known[dim] for axis, dim in dims[name].items()}
+            for i, name in enumerate(names)}
+
+
+def _export_newer(wrapped, arrays, names, dims, path) -> None:
     torch.onnx.export(wrapped, arrays, path, dynamo=True, optimize=False,
                       input_names=names, output_names=["loss"],
-                      dynamic_shapes=shapes, verbose=False)
+                      dynamic_shapes=_shapes(names, dims), verbose=False)
 
 
 def _export_older(wrapped, arrays, names, dims, path) -> None:
@@ -140,17 +143,20 @@ def _export_older(wrapped, arrays, names, dims, path) -> None:
 def _write(wrapped, arrays, names, dims, path, older: bool, said) -> bool:
     """Returns whether the older exporter wrote the file: it does what the newer
     one cannot."""
-    if not older:
-        try:
+    newer = None
+    try:
+        if older:  # which would write the path that this example takes
+            torch.export.export(wrapped, arrays,
+                                dynamic_shapes=_shapes(names, dims))
+        else:
             _export_newer(wrapped, arrays, names, dims, path)
             return False
-        except Exception as error:
-            newer = error
-        # The older one would write the path that this example takes.
-        if "data-dependent" in str(newer):
-            raise Error(
-                "forward() takes another path by the values of its inputs, which "
-                f"a file cannot say{_last_place(said.getvalue())}")
+    except Exception as error:
+        newer = error
+    if "data-dependent" in str(newer):
+        raise Error(
+            "forward() takes another path by the values of its inputs, which a "
+            f"file cannot say{_last_place(said.getvalue())}")
     try:
         _export_older(wrapped, arrays, names, dims, path)
         return True
