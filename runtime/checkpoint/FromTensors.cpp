@@ -2,18 +2,13 @@
 
 #include "runtime/checkpoint/FromTensors.h"
 
-#include "runtime/base/Version.h"
 #include "runtime/checkpoint/Folder.h"
 #include "runtime/checkpoint/OwnedPieces.h"
-#include "runtime/checkpoint/Resume.h"
+#include "runtime/checkpoint/RunOfPlan.h"
 #include "runtime/checkpoint/WriteShard.h"
-#include "runtime/plan/Mesh.h"
-#include "runtime/state/Adapters.h"
 #include "runtime/state/Convert.h"
 
 #include "absl/strings/str_join.h"
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -133,20 +128,10 @@ absl::Status writeAll(const std::string &folder, const CheckpointRun &run,
 
 absl::StatusOr<CheckpointRun> zerograph::runOfPlan(const LoadedPlan &loaded,
                                                    const std::string &text) {
-  const plan::Plan &plan = loaded.plan;
-  CheckpointRun run;
-  run.samples_per_step = worldOf(plan) * plan.accumulate() * plan.micro_batch();
-  run.micro_batch = plan.micro_batch();
-  run.optimizer = optimizerOf(plan);
-  run.settings = settingsOf(plan);
-  run.adapters = metadataOfAdapters(plan);
-  run.time =
-      absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::Now(), absl::UTCTimeZone());
-  run.model = plan.model();
-  run.plan = loaded.hash_hex;
-  run.producer = kProducer;
-  ZG_ASSIGN_OR_RETURN(run, withFields(std::move(run), text));
-  if (!plan.has_loss_scale()) {
+  CheckpointRun begin = runOf(loaded);
+  begin.ranks = 1; // that write
+  ZG_ASSIGN_OR_RETURN(CheckpointRun run, withFields(begin, text));
+  if (!loaded.plan.has_loss_scale()) {
     run.loss_scale.reset();
   }
   return run;

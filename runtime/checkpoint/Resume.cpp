@@ -4,11 +4,11 @@
 
 #include "runtime/base/Text.h"
 #include "runtime/checkpoint/OwnedPieces.h"
+#include "runtime/checkpoint/RunOfPlan.h"
 #include "runtime/plan/UnitParts.h"
 #include "runtime/state/Convert.h"
 
 #include "absl/strings/str_join.h"
-#include <google/protobuf/util/json_util.h>
 #include <nlohmann/json.hpp>
 
 #include <set>
@@ -17,17 +17,6 @@ using namespace zerograph;
 using nlohmann::json;
 
 namespace {
-
-json jsonOf(const google::protobuf::Message &message) {
-  google::protobuf::util::JsonPrintOptions options;
-  options.preserve_proto_field_names = true;
-  std::string text;
-  if (!google::protobuf::util::MessageToJsonString(message, &text, options)
-           .ok()) {
-    return json::object();
-  }
-  return json::parse(text, nullptr, /*allow_exceptions=*/false);
-}
 
 /// Most differences that a message lists.
 constexpr size_t kMost = 10;
@@ -81,24 +70,6 @@ void compareOne(const CheckpointTensor &wanted, const CheckpointTensor &found,
 }
 
 } // namespace
-
-std::string zerograph::settingsOf(const plan::Plan &plan) {
-  json settings = {{"groups", json::array()}};
-  for (const plan::OptimizerGroup &group : plan.groups()) {
-    settings["groups"].push_back(jsonOf(group));
-  }
-  settings["schedule"] = jsonOf(plan.schedule());
-  settings["clip_norm"] = plan.clip_norm();
-  settings["clip_value"] = plan.clip_value();
-  settings["skip_nonfinite"] = plan.skip_nonfinite();
-  settings["loss_scale"] = jsonOf(plan.loss_scale());
-  settings["loss_mean"] = plan.has_loss_count() ? "tokens" : "micro-batches";
-  return settings.dump();
-}
-
-std::string zerograph::optimizerOf(const plan::Plan &plan) {
-  return plan.groups_size() > 0 ? plan.groups(0).kind() : "";
-}
 
 /// Finds a tensor; of what each rank has its own, its own or rank 0's.
 const CheckpointTensor *Resume::find(const CheckpointTensor &wanted) const {

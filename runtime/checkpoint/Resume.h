@@ -8,12 +8,6 @@
 
 namespace zerograph {
 
-/// How the plan updates (groups, schedule, clipping, scale of the loss), as
-/// CheckpointRun has it.
-std::string settingsOf(const plan::Plan &plan);
-/// The kind of its optimizer.
-std::string optimizerOf(const plan::Plan &plan);
-
 /// A checkpoint that fits a plan: fills states on any number of ranks.
 class Resume {
 public:

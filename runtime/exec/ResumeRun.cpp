@@ -2,15 +2,12 @@
 
 #include "runtime/exec/ResumeRun.h"
 
-#include "runtime/base/Version.h"
 #include "runtime/checkpoint/OwnedPieces.h"
+#include "runtime/checkpoint/RunOfPlan.h"
 #include "runtime/plan/Mesh.h"
-#include "runtime/state/Adapters.h"
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_join.h"
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
 
 #include <filesystem>
 
@@ -217,22 +214,9 @@ uint64_t zerograph::checkpointCopy(const Session &session, unsigned rank) {
 }
 
 CheckpointRun zerograph::describeRun(const Session &session) {
-  const plan::Plan &plan = session.plan();
-  CheckpointRun run;
+  CheckpointRun run = runOf(*session.loaded);
   run.seed = session.options.seed;
   run.shuffle = session.options.shuffle;
   run.samples = session.samples();
-  run.samples_per_step = samplesOfStep(plan);
-  run.micro_batch = plan.micro_batch();
-  run.optimizer = optimizerOf(plan);
-  run.settings = settingsOf(plan);
-  run.adapters = metadataOfAdapters(plan);
-  run.ranks = worldOf(plan);
-  run.time =
-      absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::Now(), absl::UTCTimeZone());
-  run.model = plan.model();
-  run.plan = session.loaded->hash_hex;
-  run.graph = plan.graph_hash();
-  run.producer = kProducer;
   return run;
 }

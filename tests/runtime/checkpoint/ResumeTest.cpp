@@ -3,6 +3,7 @@
 #include "StatePlan.h"
 
 #include "runtime/checkpoint/Resume.h"
+#include "runtime/checkpoint/RunOfPlan.h"
 #include "runtime/checkpoint/Verify.h"
 #include "runtime/checkpoint/Writer.h"
 #include "runtime/state/Convert.h"
