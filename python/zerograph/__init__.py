@@ -15,25 +15,38 @@ compare it with PyTorch, need torch, onnx and onnxscript, and `zg.convert`, for
 the files of PyTorch and DeepSpeed, needs torch.
 """
 
-from . import names
-from ._compile import compile
-from ._library import Error, InvalidArgument
-from ._plan import Plan, load
-from ._trainer import Loss, Trainer
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-__all__ = ["Error", "InvalidArgument", "Loss", "Plan", "Trainer", "check",
-           "compile", "convert", "export", "load", "names"]
+if TYPE_CHECKING:
+    from . import convert, names
+    from ._check import check
+    from ._compile import compile
+    from ._export import export
+    from ._library import Error, InvalidArgument
+    from ._plan import Plan, load
+    from ._trainer import Loss, Trainer
 
-#: Maps names that need PyTorch to the modules that are imported for them.
-_NEED_TORCH = {"export": "._export", "check": "._check", "convert": ".convert"}
+#: Maps names to the modules that are imported when one is first used: numpy
+#: takes most of the time, and some need PyTorch.
+_PLACES = {"Error": "._library", "InvalidArgument": "._library",
+           "Loss": "._trainer", "Plan": "._plan", "Trainer": "._trainer",
+           "check": "._check", "compile": "._compile", "convert": ".convert",
+           "export": "._export", "load": "._plan", "names": ".names"}
+__all__ = list(_PLACES)
 
 
 def __getattr__(name):
     if name == "__version__":
         from ._library import library
         return library().zg_version().decode()
-    if name not in _NEED_TORCH:
+    if name not in _PLACES:
         raise AttributeError(f"module 'zerograph' has no attribute '{name}'")
-    from importlib import import_module
-    module = import_module(_NEED_TORCH[name], __name__)
-    return module if name == "convert" else getattr(module, name)
+    module = import_module(_PLACES[name], __name__)
+    found = getattr(module, name, module)
+    globals()[name] = found
+    return found
+
+
+def __dir__():
+    return sorted({*globals(), *__all__, "__version__"})
