@@ -46,8 +46,9 @@ class Comparison:
         lines = [f"{self.path}: loss {self.loss}, PyTorch {self.expected_loss}"]
         if self.errors:
             worst = max(self.errors, key=self.errors.get)
-            lines.append(f"{len(self.errors)} gradients, at most "
-                         f"{self.errors[worst]:.1e} apart ({worst})")
+            lines.append(f"{len(self.errors)} gradients, which differ from "
+                         f"PyTorch's by at most {self.errors[worst]:.1e} of "
+                         f"their largest element ({worst})")
         lines += [f"lost: {one}" for one in self.lost] or ["nothing is lost"]
         return "\n".join(lines)
 

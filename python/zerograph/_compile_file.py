@@ -15,12 +15,35 @@ from ._options import command_line
 from ._plan import Plan
 
 
+def _by_name(model: str | os.PathLike, example) -> Mapping[str, Any] | None:
+    """Returns a batch that may be a tuple as arrays by the names of the file's
+    inputs."""
+    if example is None or isinstance(example, Mapping):
+        return example
+    try:
+        import onnx
+    except ImportError:
+        raise InvalidArgument(
+            "the example of a file is a dictionary of arrays, by the names of "
+            "the model's inputs, or a tuple where the package onnx is "
+            "installed") from None
+    graph = onnx.load(model, load_external_data=False).graph
+    weights = {one.name for one in graph.initializer}
+    names = [one.name for one in graph.input if one.name not in weights]
+    if not isinstance(example, (tuple, list)) or len(example) != len(names):
+        raise InvalidArgument(
+            f"the example: expected a dictionary or a tuple of {len(names)} "
+            f"arrays, for the inputs {', '.join(names)}")
+    return dict(zip(names, example))
+
+
 def compile_file(model: str | os.PathLike,
-                 example: Mapping[str, Any] | None = None, **options) -> Plan:
+                 example: Mapping[str, Any] | tuple | None = None,
+                 **options) -> Plan:
     """Compiles MODEL.onnx, as `zg.compile` says."""
-    if example is not None and not isinstance(example, Mapping):
-        raise InvalidArgument("the example of a file is a dictionary of arrays, "
-                              "by the names of the model's inputs")
+    if not os.path.exists(model):
+        raise InvalidArgument(f"{model}: there is no such file")
+    example = _by_name(model, example)
     if callable(options.get("loss")):
         raise InvalidArgument("a function as loss= is for modules of PyTorch; a "
                               "file takes a name, as loss=\"cross_entropy\"")

@@ -189,6 +189,30 @@ def _restore_buffers(path: str, module: torch.nn.Module) -> None:
     onnx.save(model, path)
 
 
+def _warn_of_sum(module, batch, dims, loss) -> None:
+    """Warns of a loss that doubles when all samples are there twice: it is a
+    sum, and a step's is the mean of its micro-batches'."""
+    twice = {name: torch.cat([one, one]) if 0 in dims[name] else one
+             for name, one in batch.items()}
+    modes = {part: part.training for part in module.modules()}
+    try:
+        module.eval()  # samples do without each other, and without dropout
+        with torch.no_grad(), _quiet():
+            once, both = (float(loss_of(module, one, loss))
+                          for one in (batch, twice))
+    except Exception:  # it takes so many samples alone
+        return
+    finally:
+        for part, mode in modes.items():
+            part.training = mode
+    if once and abs(both - 2 * once) < 1e-3 * abs(once):
+        warnings.warn(
+            "the loss is a sum over samples: twice as many have twice the loss. "
+            "The loss of a step is the mean of its micro-batches', over all "
+            "ranks, so it and the gradients would be divided by their number: "
+            "take a mean", stacklevel=3)
+
+
 def _refuse_missing(module, missing, batch, loss) -> None:
     """Refuses a file without parameters, unless nothing uses them."""
     parameters = dict(module.named_parameters())
@@ -245,6 +269,7 @@ def export(module: torch.nn.Module, example: Any, path: str | os.PathLike,
     with training_mode(module):
         with torch.no_grad():
             loss_of(module, dict(zip(names, arrays)), loss)  # else it says why
+        _warn_of_sum(module, dict(zip(names, arrays)), dims, loss)
         wrapped = with_loss(module, names, loss)
         with _quiet() as said, written_out:
             older = _write(wrapped, arrays, names, dims, path, older, said)

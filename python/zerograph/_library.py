@@ -130,22 +130,24 @@ def in_python(text: str) -> str:
                   lambda match: match[1].replace("-", "_"), text)
 
 
-def say_notes() -> None:
-    """Says what the library has noted since. A warning may be an exception to
-    the caller: what was made is to be safe before."""
+def say_notes(leave_out: str = "") -> None:
+    """Says what the library has noted since, without the path of a temporary
+    folder. A warning may be an exception to the caller: what was made is to be
+    safe before."""
     while not _notes.empty():
         warning, text = _notes.get()
-        text = in_python(text.decode())
+        text = in_python(text.decode()).replace(leave_out, "")
         if warning:
             warnings.warn(text, stacklevel=3)
         else:
             logging.getLogger("zerograph").info(text)
 
 
-def check(code: int) -> None:
-    """Raises the library's error if `code` is one."""
+def check(code: int, leave_out: str = "") -> None:
+    """Raises the library's error if `code` is one, without the path of a
+    temporary folder."""
     if code:
-        text = in_python(library().zg_error().decode())
+        text = in_python(library().zg_error().decode()).replace(leave_out, "")
         raise (InvalidArgument if code == _INVALID_ARGUMENT else Error)(text)
 
 

@@ -54,10 +54,12 @@ def command_line(options: dict, folder: str) -> list[str]:
                 json.dump(value, file)
             value = path
         if name == "load_weights":
+            source = "load_weights"  # what errors call the file
             if not isinstance(value, Mapping) and is_theirs(value):
+                source = os.path.basename(os.path.abspath(value))
                 value = weights(value)
             if isinstance(value, Mapping):
-                path = os.path.join(folder, "weights.safetensors")
+                path = os.path.join(folder, source)
                 write_arrays(path, value, "load_weights")
                 value = path
         option = "--" + name.replace("_", "-")

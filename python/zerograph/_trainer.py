@@ -86,16 +86,17 @@ class Trainer:
         handle = ctypes.c_void_p()
         with tempfile.TemporaryDirectory() as folder:
             arguments = command_line(options, folder)
-            check(self._library.zg_trainer_create(
+            code = self._library.zg_trainer_create(
                 plan._handle, texts(arguments), len(arguments),
-                ctypes.byref(handle)))
+                ctypes.byref(handle))
+            check(code, leave_out=folder + os.sep)
         self._memory = _Memory(handle)
         self._process = os.getpid()
         self._step = Step()
         self._rate: float | None = None
         self._entries: dict[str, list[dict]] = {}
         _open[id(self)] = weakref.ref(self)
-        say_notes()
+        say_notes(leave_out=folder + os.sep)
 
     @property
     def plan(self) -> Plan:

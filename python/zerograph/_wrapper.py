@@ -85,7 +85,13 @@ def loss_of(module: torch.nn.Module, batch: Batch,
                        if name not in labels})
     if not isinstance(output, torch.Tensor):
         output = getattr(output, "logits", output)
-    return loss(output, *(batch[name] for name in labels))
+    found = loss(output, *(batch[name] for name in labels))
+    if not isinstance(found, torch.Tensor) or found.numel() != 1:
+        what = (f"a tensor of shape {list(found.shape)}"
+                if isinstance(found, torch.Tensor) else type(found).__name__)
+        raise InvalidArgument(f"loss= returned {what}, expected one number, the "
+                              "mean over samples: reduction=\"mean\"")
+    return found.reshape(())
 
 
 def with_loss(module: torch.nn.Module, names: list[str],

@@ -125,7 +125,7 @@ absl::Status Resume::compare(bool convert) {
   }
   uint32_t ranks = checkpoint.index().run.ranks;
   if (own && ranks != worldOf(plan)) {
-    said.push_back(absl::StrCat(
+    warned.push_back(absl::StrCat(
         checkpoint.path(), " is of ", ranks,
         " ranks: running statistics, of which each has its own, are rank 0's "
         "for all"));

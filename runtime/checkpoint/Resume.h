@@ -22,8 +22,9 @@ public:
   /// Thread-safe.
   absl::Status initialize(const RankMemory &memory) const;
 
-  /// Returns what the user should know.
+  /// Return what the user should know, and what may be wrong.
   const std::vector<std::string> &notes() const { return said; }
+  const std::vector<std::string> &warnings() const { return warned; }
 
 private:
   Resume(const plan::Plan &plan, const Checkpoint &checkpoint)
@@ -35,7 +36,7 @@ private:
 
   const plan::Plan &plan;
   const Checkpoint &checkpoint;
-  std::vector<std::string> said;
+  std::vector<std::string> said, warned;
 };
 
 } // namespace zerograph

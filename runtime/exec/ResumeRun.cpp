@@ -94,6 +94,9 @@ absl::Status zerograph::openResumed(Session &session) {
                                    options.convert_precision));
   session.say(absl::StrCat("the run goes on from ", path, ", after ",
                            session.firstStep(), " steps"));
+  for (const std::string &warning : session.resume->warnings()) {
+    session.warn(warning);
+  }
   for (const std::string &note : session.resume->notes()) {
     session.say(note);
   }

@@ -60,6 +60,35 @@ std::string missingText(const Origins &origins,
                       kGive);
 }
 
+/// Says which names differ by what stands in front of one, if some do.
+std::string prefixText(const std::set<std::string> &names,
+                       const LoadedWeights &loaded) {
+  auto pair = [](const std::string &whole, const auto &others) -> std::string {
+    for (size_t at = whole.find('.'); at != std::string::npos;
+         at = whole.find('.', at + 1)) {
+      if (others.count(whole.substr(at + 1)) != 0) {
+        return whole.substr(0, at + 1);
+      }
+    }
+    return "";
+  };
+  for (const std::string &name : names) {
+    if (std::string prefix = pair(name, loaded.weights); !prefix.empty()) {
+      return absl::StrCat(". The file's '", name.substr(prefix.size()),
+                          "' may be '", name, "': put '", prefix,
+                          "' in front of its names");
+    }
+  }
+  for (const auto &[name, weight] : loaded.weights) {
+    if (std::string prefix = pair(name, names); !prefix.empty()) {
+      return absl::StrCat(". The file's '", name, "' may be '",
+                          name.substr(prefix.size()), "': leave out the '",
+                          prefix, "' in front of its names");
+    }
+  }
+  return "";
+}
+
 /// Says that no name of the file is one of the plan's.
 std::string foreignText(const std::set<std::string> &names,
                         const LoadedWeights &loaded) {
@@ -68,7 +97,7 @@ std::string foreignText(const std::set<std::string> &names,
       loaded.map.empty() ? "" : absl::StrCat(" by the names of ", loaded.map),
       " holds none of the model's ", names.size(), " parameters",
       names.empty() ? "" : absl::StrCat(", such as ", *names.begin()),
-      "; it holds ", listOf(namesOf(loaded)),
+      "; it holds ", listOf(namesOf(loaded)), prefixText(names, loaded),
       ". Names must be equal: those of a module that was exported within "
       "another begin with the attribute's name",
       loaded.map.empty() ? ". Or --names MAP.json says what the file calls them"

@@ -555,6 +555,14 @@ class Weights(Convert):
                                **{name: f"1.{kind}" for name in second}}}))
             self.assertTrue(self.begins_with(f"one.{kind}"))
             self.assertTrue(self.begins_with(f"two.{kind}"))
+        os.makedirs("base")
+        safetensors.torch.save_file({"net." + name: one for name, one in
+                                     self.weights.items()},
+                                    "base/model.safetensors")
+        with self.assertRaisesRegex(
+                zg.Error, r"^base holds none of the model's 4 parameters.*'net."
+                "fc1.bias' may be 'fc1.bias': leave out the 'net.' in front"):
+            self.begins_with("base")
         self.put("two.bin/pytorch_model.bin.index.json", "{}")
         self.fails(self.begins_with, "two.bin", parts=["no 'weight_map'"])
         os.makedirs("none")

@@ -326,14 +326,28 @@ class Export(Case):
             zg.export(Classifier().eval(), (self.x, self.labels),
                       self.path("m.onnx"), F.cross_entropy)
 
+    def test_a_sum_over_samples(self):
+        with self.assertWarnsRegex(UserWarning, "a sum over samples"):
+            zg.export(Classifier(), (self.x, self.labels), self.path("m.onnx"),
+                      nn.CrossEntropyLoss(reduction="sum"))
+        onnx_names = [one.name for one in
+                      onnx.load(self.path("m.onnx")).graph.input]
+        plan = zg.compile(self.path("m.onnx"), example=(self.x, self.labels))
+        self.assertEqual(plan.inputs, onnx_names)
+        with self.assertRaisesRegex(zg.InvalidArgument, "a tuple of 2 arrays"):
+            zg.compile(self.path("m.onnx"), example=(self.x,))
+
     def test_mistakes(self):
         module, example = Classifier(), (self.x, self.labels)
         for call, part in (
                 (lambda: zg.compile(module, example), "takes no labels: give"),
+                (lambda: zg.compile(module, example, nn.CrossEntropyLoss(
+                    reduction="none")),
+                 r"returned a tensor of shape \[.*\], expected one number"),
                 (lambda: zg.compile(module, example, "cross_entropy"),
                  "expected a function of the output"),
                 (lambda: zg.compile(module), "give example="),
-                (lambda: zg.compile("m.onnx", example), "is a dictionary"),
+                (lambda: zg.compile("m.onnx", example), "no such file"),
                 (lambda: zg.compile(module, ((self.x, 1), self.labels),
                                     F.cross_entropy), "one array"),
                 (lambda: zg.compile(module, example, F.cross_entropy,

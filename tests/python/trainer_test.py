@@ -87,6 +87,15 @@ class Training(Case):
             trainer.step(example)
             # A tuple is in the order of the inputs.
             trainer.step((example["input_ids"], example["labels"]))
+        for wrong, said in (
+                ({"ids": example["input_ids"], "labels": example["labels"]},
+                 "'input_ids' is missing, and 'ids' is no input"),
+                ({**example, "labels": example["labels"][:, :, None]},
+                 r"input 'labels' is \[8, 64, 1\], expected \[batch, seq\]")):
+            with self.assertRaisesRegex(zg.InvalidArgument, said):
+                zg.compile(GPT, example=wrong, ranks=2)
+        with self.assertRaisesRegex(zg.InvalidArgument, "no such file"):
+            zg.compile("missing.onnx", example=example)
         with self.assertRaisesRegex(zg.InvalidArgument, "5 samples"):
             zg.compile(MLP, example={"x": self.data["x"][:5]}, ranks=2)
 

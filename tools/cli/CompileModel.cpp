@@ -14,7 +14,10 @@
 #include "tools/cli/InputFile.h"
 #include "tools/cli/Notes.h"
 
+#include "absl/strings/str_join.h"
+
 #include <filesystem>
+#include <set>
 
 namespace zerograph {
 namespace {
@@ -130,6 +133,47 @@ absl::Status checkOutputs(const std::string &model, const plan::Plan &plan,
                {"--output (its weights)", extraWeightsPath(plan_path)}});
 }
 
+/// Returns an error where an array of the example is not as its input, or where
+/// one is of no input while an input has none: its name is another.
+absl::Status checkArrays(const std::vector<frontend::InputSignature> &inputs,
+                         const ExampleArrays &example) {
+  std::set<std::string> others;
+  for (const auto &[name, array] : example.arrays) {
+    others.insert(name);
+  }
+  for (const frontend::InputSignature &input : inputs) {
+    auto found = example.arrays.find(input.name);
+    if (found == example.arrays.end()) {
+      continue;
+    }
+    others.erase(input.name);
+    const std::vector<uint64_t> &shape = found->second.shape;
+    bool fits = shape.size() == input.dims.size();
+    std::vector<std::string> wanted;
+    for (size_t axis = 0; axis < input.dims.size(); ++axis) {
+      const frontend::InputDim &dim = input.dims[axis];
+      // Of samples it has those of all ranks and micro-batches.
+      fits = fits && (dim.value < 0 ||
+                      (axis == 0 ? shape[axis] % uint64_t(dim.value) == 0
+                                 : shape[axis] == uint64_t(dim.value)));
+      wanted.push_back(dim.value < 0 ? dim.name : absl::StrCat(dim.value));
+    }
+    if (!fits) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          example.name, ": input '", input.name, "' is ", shapeText(shape),
+          ", expected [", absl::StrJoin(wanted, ", "), "]"));
+    }
+  }
+  for (const frontend::InputSignature &input : inputs) {
+    if (example.arrays.count(input.name) == 0 && !others.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          example.name, ": input '", input.name, "' is missing, and '",
+          *others.begin(), "' is no input"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 /// Gives a micro-batch the samples that it has where the example is a batch of
 /// a step, unless an option says how many.
 absl::Status divideExample(CompileOptions &options,
@@ -225,6 +269,7 @@ absl::Status bindExample(CompileOptions &options,
   ZG_ASSIGN_OR_RETURN(std::vector<frontend::InputSignature> inputs,
                       frontend::readInputs(options.model));
   if (example) {
+    ZG_RETURN_IF_ERROR(checkArrays(inputs, *example));
     ZG_RETURN_IF_ERROR(divideExample(options, inputs, *example));
   }
   return bindAll(options, inputs, example);

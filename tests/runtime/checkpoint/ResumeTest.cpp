@@ -57,6 +57,7 @@ protected:
     plan::Plan plan = statePlan(options);
     auto resume = Resume::open(plan, *checkpoint, convert).value();
     said = resume->notes();
+    warned = resume->warnings();
     for (unsigned rank = 0; rank < options.world; ++rank) {
       HeldStates held(plan, rank);
       ASSERT_TRUE(resume->initialize(held.memory).ok());
@@ -84,7 +85,7 @@ protected:
   }
 
   std::unique_ptr<Checkpoint> checkpoint;
-  std::vector<std::string> said;
+  std::vector<std::string> said, warned;
 };
 
 TEST_F(ResumeTest, AnyLayoutReadsAnyOther) {
@@ -95,8 +96,8 @@ TEST_F(ResumeTest, AnyLayoutReadsAnyOther) {
          {StatePlanOptions{1, false}, {2, false}, {3, true}, {4, true}}) {
       check(read, read.world == saved.world);
       bool told = false;
-      for (const std::string &note : said) {
-        told |= note.find("running statistics") != std::string::npos;
+      for (const std::string &warning : warned) {
+        told |= warning.find("running statistics") != std::string::npos;
       }
       EXPECT_EQ(told, read.world != saved.world);
     }
@@ -126,7 +127,7 @@ TEST_F(ResumeTest, AMasterAloneIsSaved) {
     EXPECT_TRUE(tensor.role != "param" || tensor.name == "mean");
   }
   check({4, true, plan::BF16}, false);
-  EXPECT_TRUE(said.size() == 1) << said.size();
+  EXPECT_TRUE(said.empty() && warned.size() == 1) << warned.size();
 }
 
 TEST_F(ResumeTest, AnotherPrecisionOnlyByOption) {
