@@ -11,7 +11,7 @@ import re
 import subprocess
 import tempfile
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ._arrays import Arrays
@@ -23,12 +23,15 @@ _UNITS = {"": 1, "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
           "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 
 
-def _bytes(size: int | str) -> int:
+def _bytes(size: int | str, cards: Iterable[str]) -> int:
     if not isinstance(size, str):
         return int(size)
     match = re.fullmatch(r"([0-9.]+)\s*([kKMGT]?i?B?)", size.strip())
     if not match or match[2] not in _UNITS:
-        raise InvalidArgument(f"'{size}' is no size: write 80GiB, 80GB or bytes")
+        raise InvalidArgument(
+            f"'{size}' is no size: write 80GiB, 80GB or bytes" +
+            (f"; nor a card that runs the plan, as {', '.join(cards)}" if cards
+             else "; cards have names for plans with target=\"cuda:sm_90\""))
     return int(float(match[1]) * _UNITS[match[2]])
 
 
@@ -84,8 +87,14 @@ class Plan:
 
     def fits(self, size: int | str) -> bool:
         """Tells whether a device with so much free memory has room for a rank:
-        plan.fits("80GiB")."""
-        return self.memory.get("device", 0) <= _bytes(size)
+        plan.fits("80GiB"); of a plan for GPUs also whether a card has, by its
+        name: plan.fits("h100")."""
+        cards = self.facts["memory"]["cards"]
+        if isinstance(size, str) and size.lower() in cards:
+            room = cards[size.lower()]
+        else:
+            room = _bytes(size, cards)
+        return self.memory.get("device", 0) <= room
 
     def save(self, path: str | os.PathLike) -> None:
         """Writes the plan, for `load` and for `zerograph train`. That of a

@@ -113,8 +113,11 @@ def weights(path: str | os.PathLike) -> dict[str, Any]:
         raise InvalidArgument(f"{path}: it has none of {', '.join(_PRETRAINED)}")
     if not name.endswith(".json"):
         return _of_file(os.path.join(path, name))
-    with open(os.path.join(path, name), encoding="utf-8") as file:
-        index = json.load(file)
+    try:
+        with open(os.path.join(path, name), encoding="utf-8") as file:
+            index = json.load(file)
+    except ValueError as error:
+        raise InvalidArgument(f"{path}/{name}: {error}") from error
     parts = index.get("weight_map") if isinstance(index, dict) else None
     if not isinstance(parts, dict):
         raise InvalidArgument(f"{path}/{name}: it has no 'weight_map'")
@@ -124,8 +127,9 @@ def weights(path: str | os.PathLike) -> dict[str, Any]:
     return found
 
 
-def is_theirs(path: str | os.PathLike) -> bool:
-    """Tells whether the library leaves a file or folder of weights to this
+def is_theirs(path: Any) -> bool:
+    """Tells whether this is the path of weights that the library leaves to this
     module."""
-    return os.path.isdir(path) or os.fspath(path).endswith(
-        (".pt", ".pth", ".bin"))
+    return isinstance(path, (str, os.PathLike)) and (
+        os.path.isdir(path) or
+        os.fspath(path).endswith((".pt", ".pth", ".bin")))

@@ -30,6 +30,8 @@ from ._write_universal import write as _write_universal
 from .names import Names
 
 _PathLike = Union[str, os.PathLike]
+#: Names of tensors: a file that zerograph.names wrote, or what it holds.
+_Names = Union[_PathLike, Mapping[str, Any], None]
 
 
 def torch_to_safetensors(source: _PathLike, target: _PathLike) -> None:
@@ -41,8 +43,8 @@ def torch_to_safetensors(source: _PathLike, target: _PathLike) -> None:
         write_arrays(path, found, os.fspath(source))
 
 
-def checkpoint_to_torch(source: _PathLike, target: _PathLike, names=None,
-                        type: str | None = None) -> None:
+def checkpoint_to_torch(source: _PathLike, target: _PathLike,
+                        names: _Names = None, type: str | None = None) -> None:
     """Writes the parameters of a checkpoint, or of the newest in a folder, for
     torch.load and load_state_dict: as the optimizer has them, and running
     statistics of rank 0. Adapters are there by themselves. All of them are in
@@ -73,7 +75,8 @@ def checkpoint_to_torch(source: _PathLike, target: _PathLike, names=None,
         save(found, path)
 
 
-def checkpoint_to_deepspeed(source: _PathLike, target: _PathLike, names=None,
+def checkpoint_to_deepspeed(source: _PathLike, target: _PathLike,
+                            names: _Names = None,
                             torch_optimizer: bool = False) -> str:
     """Writes a checkpoint, or the newest in a folder, in DeepSpeed's universal
     layout into the folder `target`, and returns its path. DeepSpeed loads it
@@ -91,8 +94,9 @@ def checkpoint_to_deepspeed(source: _PathLike, target: _PathLike, names=None,
 
 
 def deepspeed_to_checkpoint(source: _PathLike, plan: Plan | _PathLike,
-                            target: _PathLike, names=None,
-                            load_weights: Mapping[str, Any] | _PathLike = None,
+                            target: _PathLike, names: _Names = None,
+                            load_weights: Mapping[str, Any] | _PathLike | None
+                            = None,
                             seed: int = 0,
                             shuffle: int | None = None) -> str:
     """Makes a checkpoint in the folder `target` from one of DeepSpeed in the

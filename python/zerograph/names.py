@@ -11,13 +11,20 @@ the end of its name or, where that leads to nothing, by its values, which must
 still be those that were exported.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import typing
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from ._library import InvalidArgument
+
+if typing.TYPE_CHECKING:
+    import numpy as np
+    import torch
 
 
 class Name(typing.NamedTuple):
@@ -27,7 +34,7 @@ class Name(typing.NamedTuple):
     transposed: bool = False
 
 
-def _parse(path):
+def _parse(path: str | os.PathLike) -> dict:
     """Returns the object in a file, whose keys are all different."""
     def differ(pairs):
         found = {}
@@ -41,7 +48,7 @@ def _parse(path):
         return json.load(file, object_pairs_hook=differ)
 
 
-def _name_of(initializer, value):
+def _name_of(initializer: str, value: Any) -> Name:
     if isinstance(value, Mapping) and set(value) == {"name", "transposed"} and (
             isinstance(value["transposed"], bool)):
         name = Name(value["name"], value["transposed"])
@@ -57,7 +64,7 @@ class Names:
     `given` does not say otherwise, a file that `write` made or what such a file
     holds."""
 
-    def __init__(self, given=None):
+    def __init__(self, given: Mapping | str | os.PathLike | None = None):
         self._what = "names"
         try:
             if given is not None and not isinstance(given, Mapping):
@@ -74,10 +81,10 @@ class Names:
                 '{"INITIALIZER": "NAME", "INITIALIZER": {"name": "NAME", '
                 '"transposed": true}, ...}') from error
 
-    def of(self, initializer):
+    def of(self, initializer: str) -> Name:
         return self._names.get(initializer, Name(initializer))
 
-    def check_unique(self, initializers):
+    def check_unique(self, initializers: Iterable[str]) -> None:
         """Refuses two tensors of one name."""
         owners = {}
         for initializer in initializers:
@@ -87,7 +94,7 @@ class Names:
                 raise InvalidArgument(f"{self._what}: '{other}' and "
                                       f"'{initializer}' are both '{name}'")
 
-    def turn(self, initializer, tensor):
+    def turn(self, initializer: str, tensor):
         """Returns a tensor of the model as state_dict() has it, or one of
         state_dict() as the model has it."""
         if not self.of(initializer).transposed:
@@ -98,7 +105,7 @@ class Names:
                 f"which only a matrix can be: its shape is {list(tensor.shape)}")
         return tensor.T.contiguous()
 
-    def warn_of_others(self, initializers):
+    def warn_of_others(self, initializers: Iterable[str]) -> None:
         """Warns of names of what is no tensor of the model."""
         others = sorted(set(self._names) - set(initializers))
         if others:
@@ -108,7 +115,7 @@ class Names:
                 f"{', '.join(others[:5])}", stacklevel=3)
 
 
-def match(ours, theirs):
+def match(ours: np.ndarray, theirs: np.ndarray) -> str | None:
     """Returns how two arrays are equal: "same", "transposed" or None."""
     if ours.shape == theirs.shape and (ours == theirs).all():
         return "same"
@@ -118,14 +125,15 @@ def match(ours, theirs):
     return None
 
 
-def _ends(name):
+def _ends(name: str) -> list[str]:
     """Returns what a name may be without the names of wrappers, the longest
     first."""
     parts = name.split(".")
     return [".".join(parts[begin:]) for begin in range(len(parts))]
 
 
-def names_of(model, path):
+def names_of(model: torch.nn.Module,
+             path: str | os.PathLike) -> tuple[dict, list[str]]:
     """(Initializer -> name, or {"name": ..., "transposed": True}; those of
     named_parameters() that were not found)."""
     import onnx
@@ -168,7 +176,7 @@ def names_of(model, path):
             for initializer, (name, how) in names.items()}, missing
 
 
-def load(module, arrays):
+def load(module: torch.nn.Module, arrays: Mapping[str, np.ndarray]) -> None:
     """Gives a module's tensors the values of arrays, by its names or those that
     exporters made of them: with the names of wrappers in front, transposed."""
     import torch
@@ -193,7 +201,8 @@ def load(module, arrays):
                          f"{', '.join(unknown)}")
 
 
-def write(model, path, output):
+def write(model: torch.nn.Module, path: str | os.PathLike,
+          output: str | os.PathLike) -> None:
     """Writes the names of a model that was exported to `path`, with or without a
     wrapper."""
     names, missing = names_of(model, path)
@@ -204,7 +213,7 @@ def write(model, path, output):
     save(names, output)
 
 
-def save(names, output):
+def save(names: Mapping, output: str | os.PathLike) -> None:
     """Writes what `names_of` has found."""
     with open(output, "w") as file:
         json.dump(names, file, indent=1, sort_keys=True)

@@ -2,6 +2,7 @@
 
 #include "runtime/plan/Inspect.h"
 
+#include "runtime/plan/CardsFor.h"
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/ForEachStep.h"
 #include "runtime/plan/InspectParts.h"
@@ -152,8 +153,13 @@ Json memoryJson(const plan::Plan &plan) {
                       {"largest", largest},
                       {"class_peaks", classesJson(memory[i].class_peaks)}});
   }
+  Json cards = Json::object(); // the bytes that an arena can have of each
+  for (const CardRoom &card : cardsFor(plan)) {
+    cards[card.name] = card.bytes;
+  }
   ModelState state = modelState(plan);
   return {{"arenas", arenas},
+          {"cards", cards},
           {"model_state",
            {{"parameters", state.parameters},
             {"gradients", state.gradients},

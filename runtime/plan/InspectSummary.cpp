@@ -2,9 +2,9 @@
 
 #include "runtime/plan/Inspect.h"
 
-#include "options/Cards.h"
 #include "options/Sizes.h"
 #include "runtime/base/Text.h"
+#include "runtime/plan/CardsFor.h"
 #include "runtime/plan/Cost.h"
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/InspectParts.h"
@@ -16,9 +16,7 @@
 #include "runtime/plan/Verify.h"
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 
 #include <algorithm>
 #include <set>
@@ -214,19 +212,6 @@ std::string optionsText() {
   return text + "--kernels --all";
 }
 
-/// The architecture that a plan for CUDA needs: 90 for sm_90; 0 for any.
-int architectureOf(const plan::Target &target) {
-  int number = 0;
-  for (absl::string_view feature : target.features()) {
-    if (absl::ConsumePrefix(&feature, "sm_")) { // "sm_90a" is of 90
-      size_t digits =
-          std::min(feature.find_first_not_of("0123456789"), feature.size());
-      (void)absl::SimpleAtoi(feature.substr(0, digits), &number);
-    }
-  }
-  return number;
-}
-
 } // namespace
 
 std::string planTitle(const plan::Plan &plan) {
@@ -261,13 +246,12 @@ std::string fitsLine(const plan::Plan &plan, bool exact) {
     return absl::StrCat(text, ", 150 MiB a process");
   }
   uint64_t most = 0;
-  for (const options::Card &card : options::kCards) {
-    auto usable = uint64_t(options::usableBytes(card, int64_t(ranks)));
-    if (card.architecture >= architectureOf(target) && usable >= device) {
+  for (const CardRoom &card : cardsFor(plan)) {
+    if (card.bytes >= device) {
       return absl::StrCat("GPUs from ", card.name, " on, which has ",
-                          sizeIn(usable, exact), " for an arena");
+                          sizeIn(card.bytes, exact), " for an arena");
     }
-    most = std::max(most, usable);
+    most = std::max(most, card.bytes);
   }
   return absl::StrCat("no GPU that is known: they have at most ",
                       sizeIn(most, exact), " for an arena");

@@ -565,6 +565,9 @@ class Weights(Convert):
             self.begins_with("base")
         self.put("two.bin/pytorch_model.bin.index.json", "{}")
         self.fails(self.begins_with, "two.bin", parts=["no 'weight_map'"])
+        self.put("two.bin/pytorch_model.bin.index.json", "{")
+        self.fails(self.begins_with, "two.bin", parts=["bin.index.json: "])
+        self.fails(self.begins_with, 5, parts=["5"])
         os.makedirs("none")
         self.fails(self.begins_with, "none", parts=["none: it has none of",
                                                     "model.safetensors"])

@@ -215,6 +215,12 @@ class Training(Case):
         self.assertFalse(plan.fits(needed - 1))
         self.assertTrue(plan.fits("80GiB"))
         self.assertFalse(plan.fits("1 kB"))
+        with self.assertRaisesRegex(zg.InvalidArgument, "no size.*target="):
+            plan.fits("h100")
+        gpu = zg.compile(MLP, micro_batch=8, target="cuda:sm_90")
+        self.assertTrue(gpu.fits("H100"))
+        with self.assertRaisesRegex(zg.InvalidArgument, "card that runs.*h100"):
+            gpu.fits("a100-80")  # of an older architecture
         self.assertIn("activation", plan.inspect("memory"))
         with self.assertRaisesRegex(zg.InvalidArgument, "no part 'memroy'"):
             plan.inspect("memroy")
