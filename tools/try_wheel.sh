@@ -14,7 +14,7 @@ wheel=$(ls build-package/packages/*.whl)
 read -r -d '' inside <<'EOF' || true
 set -euo pipefail
 cd /try
-ldd --version | head -1
+ldd --version | sed -n 1p
 python3 --version
 python3 -m venv venv
 touch begin
