@@ -5,6 +5,7 @@
 #include "api/Arrays.h"
 #include "api/Plan.h"
 #include "runtime/checkpoint/OwnedPieces.h"
+#include "runtime/checkpoint/RunOfPlan.h"
 
 #include <nlohmann/json.hpp>
 
@@ -33,7 +34,7 @@ zg_code zg_checkpoint_write(const zg_plan *plan, const char *run,
     const LoadedPlan &loaded = plan->made->plan;
     ZG_ASSIGN_OR_RETURN(TensorFile tensors,
                         api::arraysOf("the checkpoint", arrays, count));
-    ZG_ASSIGN_OR_RETURN(CheckpointRun where, runOfPlan(loaded, run));
+    ZG_ASSIGN_OR_RETURN(CheckpointRun where, runAt(loaded, run));
     ZG_ASSIGN_OR_RETURN(std::string written,
                         writeCheckpoint(loaded, where, tensors, folder));
     if (path) {

@@ -70,12 +70,12 @@ class Arrays:
         if isinstance(batch, (tuple, list)):
             if len(batch) != len(names):
                 raise InvalidArgument(
-                    f"the batch has {len(batch)} arrays, and the model "
+                    f"{what} has {len(batch)} arrays, and the model "
                     f"{len(names)} inputs: {', '.join(names)}")
             batch = dict(zip(names, batch))
         if not isinstance(batch, Mapping):
             raise InvalidArgument(
-                f"the batch is a {type(batch).__name__}, expected a dictionary "
+                f"{what} is a {type(batch).__name__}, expected a dictionary "
                 "of arrays by the names of the model's inputs: "
                 f"{', '.join(names)}")
         self.count = len(batch)

@@ -15,11 +15,8 @@ from ._options import command_line
 from ._plan import Plan
 
 
-def _by_name(model: str | os.PathLike, example) -> Mapping[str, Any] | None:
-    """Returns a batch that may be a tuple as arrays by the names of the file's
-    inputs."""
-    if example is None or isinstance(example, Mapping):
-        return example
+def _inputs(model: str | os.PathLike) -> list[str]:
+    """Returns the names of the file's inputs."""
     try:
         import onnx
     except ImportError:
@@ -29,12 +26,7 @@ def _by_name(model: str | os.PathLike, example) -> Mapping[str, Any] | None:
             "installed") from None
     graph = onnx.load(model, load_external_data=False).graph
     weights = {one.name for one in graph.initializer}
-    names = [one.name for one in graph.input if one.name not in weights]
-    if not isinstance(example, (tuple, list)) or len(example) != len(names):
-        raise InvalidArgument(
-            f"the example: expected a dictionary or a tuple of {len(names)} "
-            f"arrays, for the inputs {', '.join(names)}")
-    return dict(zip(names, example))
+    return [one.name for one in graph.input if one.name not in weights]
 
 
 def compile_file(model: str | os.PathLike,
@@ -43,11 +35,12 @@ def compile_file(model: str | os.PathLike,
     """Compiles MODEL.onnx, as `zg.compile` says."""
     if not os.path.exists(model):
         raise InvalidArgument(f"{model}: there is no such file")
-    example = _by_name(model, example)
     if callable(options.get("loss")):
         raise InvalidArgument("a function as loss= is for modules of PyTorch; a "
                               "file takes a name, as loss=\"cross_entropy\"")
-    arrays = Arrays(example or {}, list(example or {}))
+    named = example is None or isinstance(example, Mapping)
+    arrays = Arrays(example or {}, [] if named else _inputs(model),
+                    "the example")
     handle = ctypes.c_void_p()
     with tempfile.TemporaryDirectory() as folder:
         arguments = command_line(options, folder)

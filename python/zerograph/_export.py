@@ -29,14 +29,13 @@ def _needs_older(module: torch.nn.Module) -> bool:
 
 
 @contextlib.contextmanager
-def training_mode(module: torch.nn.Module):
-    """Has a module that is in evaluation mode train, and puts back modes and
-    buffers: the older exporter runs the module once, which changes
-    statistics."""
+def in_mode(module: torch.nn.Module, training: bool):
+    """Has a module train, or not, and puts back modes and buffers: the older
+    exporter runs the module once, which changes statistics."""
     modes = {part: part.training for part in module.modules()}
     buffers = [(one, one.detach().clone()) for one in module.buffers()]
-    if not module.training:
-        module.train()
+    if module.training != training:
+        module.train(training)
     try:
         yield
     finally:
@@ -194,17 +193,13 @@ def _warn_of_sum(module, batch, dims, loss) -> None:
     sum, and a step's is the mean of its micro-batches'."""
     twice = {name: torch.cat([one, one]) if 0 in dims[name] else one
              for name, one in batch.items()}
-    modes = {part: part.training for part in module.modules()}
     try:
-        module.eval()  # samples do without each other, and without dropout
-        with torch.no_grad(), _quiet():
+        # Samples do without each other there, and without dropout.
+        with in_mode(module, training=False), torch.no_grad(), _quiet():
             once, both = (float(loss_of(module, one, loss))
                           for one in (batch, twice))
     except Exception:  # it takes so many samples alone
         return
-    finally:
-        for part, mode in modes.items():
-            part.training = mode
     if once and abs(both - 2 * once) < 1e-3 * abs(once):
         warnings.warn(
             "the loss is a sum over samples: twice as many have twice the loss. "
@@ -217,7 +212,7 @@ def _refuse_missing(module, missing, batch, loss) -> None:
     """Refuses a file without parameters, unless nothing uses them."""
     parameters = dict(module.named_parameters())
     wanted = [name for name in missing if parameters[name].requires_grad]
-    with training_mode(module):
+    with in_mode(module, training=True):
         used = torch.autograd.grad(loss_of(module, batch, loss),
                                    [parameters[name] for name in wanted],
                                    allow_unused=True) if wanted else []
@@ -266,7 +261,7 @@ def export(module: torch.nn.Module, example: Any, path: str | os.PathLike,
     written_out = mock.patch.multiple(
         torch.nn.functional, cross_entropy=_smoothed,
         scaled_dot_product_attention=_attention)
-    with training_mode(module):
+    with in_mode(module, training=True):
         with torch.no_grad():
             loss_of(module, dict(zip(names, arrays)), loss)  # else it says why
         _warn_of_sum(module, dict(zip(names, arrays)), dims, loss)

@@ -127,8 +127,9 @@ class Plan:
         check(library().zg_checkpoint_write(
             self._handle, json.dumps(run).encode(), given.pointer, given.count,
             os.fsencode(folder), ctypes.byref(path)))
+        written = take_text(path)
         say_notes()
-        return take_text(path)
+        return written
 
     def report(self, path: str | os.PathLike, **options) -> None:
         """Writes one page of HTML about the plan: memory, time, what it moves.

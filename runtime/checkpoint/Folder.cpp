@@ -93,8 +93,9 @@ absl::Status removeFolder(const std::string &path) {
 
 } // namespace
 
-absl::Status zerograph::renameFolder(const std::string &from,
-                                     const std::string &to) {
+/// Gives a file or a folder its name, on the disk too.
+static absl::Status renameFolder(const std::string &from,
+                                 const std::string &to) {
   if (rename(from.c_str(), to.c_str()) != 0) {
     return failed(from, absl::StrCat("cannot be renamed to ", to).c_str(),
                   errno);

@@ -54,9 +54,6 @@ absl::StatusOr<std::vector<std::string>> checkpointsAt(const std::string &path);
 absl::StatusOr<std::string> readText(const std::string &path);
 absl::Status writeText(const std::string &path, const std::string &text);
 
-/// Gives a file or a folder its name, on the disk too.
-absl::Status renameFolder(const std::string &from, const std::string &to);
-
 /// The folder that a run writes to. Ranks of one process share it; its
 /// functions are thread-safe.
 class CheckpointFolder {

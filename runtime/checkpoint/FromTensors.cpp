@@ -4,7 +4,6 @@
 
 #include "runtime/checkpoint/Folder.h"
 #include "runtime/checkpoint/OwnedPieces.h"
-#include "runtime/checkpoint/RunOfPlan.h"
 #include "runtime/checkpoint/WriteShard.h"
 #include "runtime/state/Convert.h"
 
@@ -125,17 +124,6 @@ absl::Status writeAll(const std::string &folder, const CheckpointRun &run,
 }
 
 } // namespace
-
-absl::StatusOr<CheckpointRun> zerograph::runOfPlan(const LoadedPlan &loaded,
-                                                   const std::string &text) {
-  CheckpointRun begin = runOf(loaded);
-  begin.ranks = 1; // that write
-  ZG_ASSIGN_OR_RETURN(CheckpointRun run, withFields(begin, text));
-  if (!loaded.plan.has_loss_scale()) {
-    run.loss_scale.reset();
-  }
-  return run;
-}
 
 absl::StatusOr<std::string>
 zerograph::writeCheckpoint(const LoadedPlan &loaded, const CheckpointRun &run,

@@ -8,13 +8,6 @@
 
 namespace zerograph {
 
-/// Returns a run of this plan that has made no step, with what `text` says
-/// instead: an object of JSON with some of an index's keys "steps", "updates",
-/// "seed", "shuffle", "samples_per_step" and "loss_scale". Updates are as many
-/// as steps unless it says so.
-absl::StatusOr<CheckpointRun> runOfPlan(const LoadedPlan &loaded,
-                                        const std::string &text);
-
 /// Writes a checkpoint that runs of this plan, which is valid, go on from, to a
 /// folder of checkpoints, and returns its path. `tensors` has all that
 /// `savedTensors` has for rank 0, by their keys, and nothing else; one error

@@ -61,3 +61,14 @@ CheckpointRun zerograph::runOf(const LoadedPlan &loaded) {
   run.producer = kProducer;
   return run;
 }
+
+absl::StatusOr<CheckpointRun> zerograph::runAt(const LoadedPlan &loaded,
+                                               const std::string &text) {
+  CheckpointRun begin = runOf(loaded);
+  begin.ranks = 1; // that write
+  ZG_ASSIGN_OR_RETURN(CheckpointRun run, withFields(begin, text));
+  if (!loaded.plan.has_loss_scale()) {
+    run.loss_scale.reset();
+  }
+  return run;
+}

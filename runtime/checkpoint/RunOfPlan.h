@@ -17,6 +17,11 @@ std::string optimizerOf(const plan::Plan &plan);
 /// Returns a run of this plan that has made no step.
 CheckpointRun runOf(const LoadedPlan &loaded);
 
+/// Returns the run of this plan, written by one process, that is where `text`
+/// says, as `withFields` reads it.
+absl::StatusOr<CheckpointRun> runAt(const LoadedPlan &loaded,
+                                    const std::string &text);
+
 } // namespace zerograph
 
 #endif // ZEROGRAPH_RUNTIME_CHECKPOINT_RUNOFPLAN_H

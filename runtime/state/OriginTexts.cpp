@@ -60,27 +60,32 @@ std::string missingText(const Origins &origins,
                       kGive);
 }
 
-/// Says which names differ by what stands in front of one, if some do.
+/// Returns what stands before one of `others` in a name, up to a dot; empty:
+/// nothing does.
+template <typename Names>
+std::string prefixOf(const std::string &name, const Names &others) {
+  for (size_t at = name.find('.'); at != std::string::npos;
+       at = name.find('.', at + 1)) {
+    if (others.count(name.substr(at + 1)) != 0) {
+      return name.substr(0, at + 1);
+    }
+  }
+  return "";
+}
+
+/// Says which prefix makes the names of the file equal to the model's, if one
+/// does.
 std::string prefixText(const std::set<std::string> &names,
                        const LoadedWeights &loaded) {
-  auto pair = [](const std::string &whole, const auto &others) -> std::string {
-    for (size_t at = whole.find('.'); at != std::string::npos;
-         at = whole.find('.', at + 1)) {
-      if (others.count(whole.substr(at + 1)) != 0) {
-        return whole.substr(0, at + 1);
-      }
-    }
-    return "";
-  };
   for (const std::string &name : names) {
-    if (std::string prefix = pair(name, loaded.weights); !prefix.empty()) {
+    if (std::string prefix = prefixOf(name, loaded.weights); !prefix.empty()) {
       return absl::StrCat(". The file's '", name.substr(prefix.size()),
                           "' may be '", name, "': put '", prefix,
                           "' in front of its names");
     }
   }
   for (const auto &[name, weight] : loaded.weights) {
-    if (std::string prefix = pair(name, names); !prefix.empty()) {
+    if (std::string prefix = prefixOf(name, names); !prefix.empty()) {
       return absl::StrCat(". The file's '", name, "' may be '",
                           name.substr(prefix.size()), "': leave out the '",
                           prefix, "' in front of its names");

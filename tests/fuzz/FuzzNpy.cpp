@@ -1,4 +1,4 @@
-//===- FuzzNpy.cpp - bytes as a .npy or .npz file ------------------------===//
+//===- FuzzNpy.cpp - bytes as a .npy or .npz file -------------------------===//
 
 #include "tests/fuzz/ReadBack.h"
 

@@ -334,7 +334,8 @@ class Export(Case):
                       onnx.load(self.path("m.onnx")).graph.input]
         plan = zg.compile(self.path("m.onnx"), example=(self.x, self.labels))
         self.assertEqual(plan.inputs, onnx_names)
-        with self.assertRaisesRegex(zg.InvalidArgument, "a tuple of 2 arrays"):
+        with self.assertRaisesRegex(zg.InvalidArgument, "the example has 1 arrays, and the model "
+                                    "2 inputs: x, labels"):
             zg.compile(self.path("m.onnx"), example=(self.x,))
 
     def test_mistakes(self):

@@ -133,6 +133,14 @@ absl::Status checkOutputs(const std::string &model, const plan::Plan &plan,
                {"--output (its weights)", extraWeightsPath(plan_path)}});
 }
 
+/// Returns whether an array of the example can have `size` elements along an
+/// axis: along the first it may have the samples of several micro-batches. No
+/// dim has 0, which `readInputs` refuses.
+bool fitsDim(const frontend::InputDim &dim, size_t axis, uint64_t size) {
+  auto wanted = uint64_t(dim.value);
+  return dim.value < 0 || size == wanted || (axis == 0 && size % wanted == 0);
+}
+
 /// Returns an error where an array of the example is not as its input, or where
 /// one is of no input while an input has none: its name is another.
 absl::Status checkArrays(const std::vector<frontend::InputSignature> &inputs,
@@ -152,10 +160,7 @@ absl::Status checkArrays(const std::vector<frontend::InputSignature> &inputs,
     std::vector<std::string> wanted;
     for (size_t axis = 0; axis < input.dims.size(); ++axis) {
       const frontend::InputDim &dim = input.dims[axis];
-      // Of samples it has those of all ranks and micro-batches.
-      fits = fits && (dim.value < 0 ||
-                      (axis == 0 ? shape[axis] % uint64_t(dim.value) == 0
-                                 : shape[axis] == uint64_t(dim.value)));
+      fits = fits && fitsDim(dim, axis, shape[axis]);
       wanted.push_back(dim.value < 0 ? dim.name : absl::StrCat(dim.value));
     }
     if (!fits) {

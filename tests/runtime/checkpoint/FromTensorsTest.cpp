@@ -5,6 +5,7 @@
 
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/checkpoint/OwnedPieces.h"
+#include "runtime/checkpoint/RunOfPlan.h"
 #include "runtime/checkpoint/Verify.h"
 #include "tests/support/Says.h"
 
@@ -49,7 +50,7 @@ protected:
   }
 
   absl::StatusOr<std::string> write(const std::string &run) {
-    ZG_ASSIGN_OR_RETURN(CheckpointRun where, runOfPlan(loaded, run));
+    ZG_ASSIGN_OR_RETURN(CheckpointRun where, runAt(loaded, run));
     return writeCheckpoint(loaded, where, tensors, path("c"));
   }
 
@@ -118,10 +119,10 @@ TEST_F(FromTensorsTest, ARunIsChecked) {
 TEST_F(FromTensorsTest, OnlyARunThatHasALossScaleKeepsOne) {
   std::string run = R"({"loss_scale": {"scale": 4096, "steps": 7,
                         "last_overflow": 1, "hysteresis": 2}})";
-  EXPECT_FALSE(runOfPlan(loaded, run)->loss_scale);
-  EXPECT_EQ(runOfPlan(loaded, R"({"steps": 3})")->updates, 3u);
+  EXPECT_FALSE(runAt(loaded, run)->loss_scale);
+  EXPECT_EQ(runAt(loaded, R"({"steps": 3})")->updates, 3u);
   loaded.plan.mutable_loss_scale();
-  EXPECT_EQ(runOfPlan(loaded, run)->loss_scale->scale, 4096);
+  EXPECT_EQ(runAt(loaded, run)->loss_scale->scale, 4096);
 }
 
 } // namespace
