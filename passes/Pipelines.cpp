@@ -5,6 +5,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/differentiate/Passes.h"
+#include "passes/ir/RewriteConfig.h"
 #include "passes/ir/nn/NNDialect.h"
 #include "passes/kernels/Passes.h"
 #include "passes/memory/Passes.h"
@@ -84,7 +85,7 @@ private:
 
 /// Folds and removes what a phase left over.
 void addCleanup(OpPassManager &passes) {
-  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCanonicalizerPass(rewriteConfig()));
   passes.addPass(createCSEPass());
   passes.addNestedPass<nn::ProgramOp>(nn::createSinkLiterals());
 }

@@ -1,9 +1,8 @@
 //===- Decompose.cpp - composites and reductions to the core --------------===//
 
+#include "passes/ir/RewriteConfig.h"
 #include "passes/kernels/Passes.h"
 #include "passes/kernels/decompose/Decomposition.h"
-
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace mlir::zg::nn {
 #define GEN_PASS_DEF_DECOMPOSE
@@ -31,8 +30,8 @@ struct DecomposePass : nn::impl::DecomposeBase<DecomposePass> {
     addNormDecompositions(patterns, target);
     addPoolDecompositions(patterns, target);
     addConvolutionDecompositions(patterns, target);
-    if (failed(applyPatternsAndFoldGreedily(getOperation(),
-                                            std::move(patterns)))) {
+    if (failed(applyPatternsAndFoldGreedily(getOperation(), std::move(patterns),
+                                            rewriteConfig()))) {
       return signalPassFailure();
     }
     getOperation().walk([&](Operation *op) {

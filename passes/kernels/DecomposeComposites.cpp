@@ -1,9 +1,8 @@
 //===- DecomposeComposites.cpp - composites and pools to the core ---------===//
 
+#include "passes/ir/RewriteConfig.h"
 #include "passes/kernels/Passes.h"
 #include "passes/kernels/decompose/Decomposition.h"
-
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace mlir::zg::nn {
 #define GEN_PASS_DEF_DECOMPOSECOMPOSITES
@@ -25,8 +24,8 @@ struct DecomposeCompositesPass
     addLayerNormDecompositions(patterns, keepsNone);
     addCrossEntropyDecompositions(patterns, keepsNone);
     addPoolDecompositions(patterns, keepsNone);
-    if (failed(applyPatternsAndFoldGreedily(getOperation(),
-                                            std::move(patterns)))) {
+    if (failed(applyPatternsAndFoldGreedily(getOperation(), std::move(patterns),
+                                            rewriteConfig()))) {
       signalPassFailure();
     }
   }

@@ -65,14 +65,17 @@ void Materializer::resolve(KernelSpec &spec, ArrayRef<Operand> operands) {
   }
   // From the beginning of the block, since later values follow from earlier
   // ones.
-  SmallVector<Operand> sorted(operands);
-  llvm::stable_sort(sorted, [](const Operand &a, const Operand &b) {
-    Operation *first = trace(a.value).root.getDefiningOp();
-    Operation *second = trace(b.value).root.getDefiningOp();
+  SmallVector<std::pair<Operation *, Value>> sorted;
+  for (const Operand &operand : operands) {
+    sorted.push_back(
+        {trace(operand.value).root.getDefiningOp(), operand.value});
+  }
+  llvm::stable_sort(sorted, [](const auto &a, const auto &b) {
+    Operation *first = a.first, *second = b.first;
     return first && second ? first->isBeforeInBlock(second) : !first && second;
   });
-  for (const Operand &operand : sorted) {
-    resolveOperand(spec, operand.value, /*certainOnly=*/false);
+  for (const auto &[root, value] : sorted) {
+    resolveOperand(spec, value, /*certainOnly=*/false);
   }
 }
 

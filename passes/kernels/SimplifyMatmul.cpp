@@ -1,11 +1,11 @@
 //===- SimplifyMatmul.cpp - folds transpositions into matmul --------------===//
 
+#include "passes/ir/RewriteConfig.h"
 #include "passes/ir/nn/NNDialect.h"
 #include "passes/kernels/Members.h"
 #include "passes/kernels/Passes.h"
 
 #include "mlir/IR/PatternMatch.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace mlir::zg::nn {
 #define GEN_PASS_DEF_SIMPLIFYMATMUL
@@ -155,8 +155,8 @@ struct SimplifyMatmulPass : nn::impl::SimplifyMatmulBase<SimplifyMatmulPass> {
     RewritePatternSet patterns(&getContext());
     patterns.add<FoldOperandTranspose, FoldResultTranspose, MergeBatch>(
         &getContext());
-    if (failed(applyPatternsAndFoldGreedily(getOperation(),
-                                            std::move(patterns)))) {
+    if (failed(applyPatternsAndFoldGreedily(getOperation(), std::move(patterns),
+                                            rewriteConfig()))) {
       signalPassFailure();
     }
   }

@@ -11,13 +11,16 @@ namespace mlir::zg::sched {
 
 namespace {
 
-/// The steps so far that touch a slice.
+/// The steps so far of one stream that touch a slice.
 struct Uses {
+  using Use = std::pair<Step, AccessAttr>;
   /// All, and those that write. A read is compared with writes alone, for
   /// thousands of steps may read the same slice.
-  SmallVector<std::pair<Step, AccessAttr>> accesses, writes;
-  Step lastOn[kNumStreams] = {};
+  std::vector<Use> accesses, writes;
 };
+
+/// Those of each stream.
+using History = std::array<Uses, kNumStreams>;
 
 using Predecessors = DenseMap<Value, SmallVector<SliceOp>>;
 
@@ -79,51 +82,64 @@ Predecessors findPredecessors(ProgramOp program) {
 
 struct PlaceEvents : impl::PlaceEventsBase<PlaceEvents> {
   void runOnOperation() override {
-    int64_t world = worldOf(getOperation());
     for (auto program : getOperation().getOps<ProgramOp>()) {
-      Predecessors predecessors = findPredecessors(program);
-      DenseMap<Value, Uses> history;
-      for (auto step : program.getOps<Step>()) {
-        llvm::SetVector<Value> awaits;
-        unsigned stream = static_cast<unsigned>(step.getStream());
-        auto await = [&](Step earlier) {
-          if (earlier.getStream() != step.getStream()) {
-            placed += awaits.insert(earlier->getResult(0));
-          }
-        };
-        for (unsigned i = 0; i < step.getAccesses().size(); ++i) {
-          AccessAttr access = step.access(i);
-          Uses &uses = history[step.getSlices()[i]];
-          for (auto [earlier, other] :
-               access.writes() ? uses.accesses : uses.writes) {
-            if (interfere(access, other) && overlap(access, other, world)) {
-              await(earlier);
+      run(program);
+    }
+  }
+
+private:
+  void run(ProgramOp program) {
+    int64_t world = worldOf(getOperation());
+    Predecessors predecessors = findPredecessors(program);
+    DenseMap<Value, History> history;
+    for (auto step : program.getOps<Step>()) {
+      llvm::SetVector<Value> awaits;
+      auto own = static_cast<unsigned>(step.getStream());
+      for (unsigned i = 0; i < step.getAccesses().size(); ++i) {
+        SliceOp slice = step.slice(i);
+        AccessAttr access = step.access(i);
+        const History &uses = history[slice];
+        forOthers(own, uses, [&](const Uses &other) {
+          for (auto [earlier, before] :
+               access.writes() ? other.accesses : other.writes) {
+            if (interfere(access, before) && overlap(access, before, world)) {
+              placed += awaits.insert(earlier->getResult(0));
             }
           }
-          if (uses.lastOn[stream]) {
-            continue; // an earlier step of the stream took the bytes over
-          }
-          for (SliceOp before : predecessors.lookup(step.getSlices()[i])) {
-            auto earlier = history.find(before);
-            if (earlier == history.end()) {
-              continue; // not used yet: the plan is refused
-            }
-            for (Step last : earlier->second.lastOn) {
-              if (last) {
-                await(last);
-              }
-            }
-          }
+        });
+        if (!uses[own].accesses.empty()) {
+          continue; // an earlier step of the stream took the bytes over
         }
-        for (unsigned i = 0; i < step.getAccesses().size(); ++i) {
-          Uses &uses = history[step.getSlices()[i]];
-          uses.accesses.push_back({step, step.access(i)});
-          if (step.access(i).writes()) {
-            uses.writes.push_back(uses.accesses.back());
+        for (SliceOp before : predecessors[slice]) {
+          auto earlier = history.find(before);
+          if (earlier == history.end()) {
+            continue; // not used yet: the plan is refused
           }
-          uses.lastOn[stream] = step;
+          forOthers(own, earlier->second, [&](const Uses &other) {
+            if (!other.accesses.empty()) {
+              Step last = other.accesses.back().first;
+              placed += awaits.insert(last->getResult(0));
+            }
+          });
         }
-        step.getAwaitsMutable().assign(awaits.getArrayRef());
+      }
+      for (unsigned i = 0; i < step.getAccesses().size(); ++i) {
+        Uses &uses = history[step.slice(i)][own];
+        uses.accesses.push_back({step, step.access(i)});
+        if (step.access(i).writes()) {
+          uses.writes.push_back(uses.accesses.back());
+        }
+      }
+      step.getAwaitsMutable().assign(awaits.getArrayRef());
+    }
+  }
+
+  /// Calls visit(uses) for each stream but `own`, in which steps have an order.
+  static void forOthers(unsigned own, const History &history,
+                        llvm::function_ref<void(const Uses &)> visit) {
+    for (unsigned stream = 0; stream < kNumStreams; ++stream) {
+      if (stream != own) {
+        visit(history[stream]);
       }
     }
   }
