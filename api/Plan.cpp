@@ -35,11 +35,9 @@ absl::Status compileInto(CompiledPlan &made, CompileFlags &flags,
     ZG_RETURN_IF_ERROR(flags.setRanks(options, *ranks));
   }
   options.model = made.model;
-  ZG_RETURN_IF_ERROR(checkInputFile(options.model, Input::Model));
-  ZG_RETURN_IF_ERROR(bindExample(options, example));
   made.settings = flags.runSettings();
   ZG_ASSIGN_OR_RETURN(CompileResult result,
-                      compileModel(options, /*data=*/{}, made.path));
+                      compileModel(options, example, made.path));
   ZG_ASSIGN_OR_RETURN(std::string bytes, serializePlan(result.plan));
   ZG_ASSIGN_OR_RETURN(made.plan, parsePlan(bytes));
   return absl::OkStatus();
@@ -140,7 +138,7 @@ zg_code zg_compile(const char *model, const char *const *options, size_t count,
     if (arrays > 0) {
       ZG_ASSIGN_OR_RETURN(TensorFile named,
                           api::arraysOf("the example", example, arrays));
-      given = {"the example", std::move(named)};
+      given = {"the example", std::move(named), /*is_step=*/true};
     }
     ZG_ASSIGN_OR_RETURN(CompiledPlan made,
                         compile(model, api::textsOf(options, count), given));

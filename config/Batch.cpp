@@ -29,11 +29,19 @@ void readBatch(const ConfigEntry &found, Translation &to) {
 
 /// The micro-batch and what it makes of a step, where they are known.
 void writeBatch(const Key &key, FileWriter &file) {
+  int64_t samples = file.integer("micro-batch"); // 0: unknown, or auto
   if (key.path == "train_batch_size") {
-    if (file.has("micro-batch")) {
-      file.put(key, absl::StrCat(file.integer("micro-batch") *
-                                 file.integer("accumulate") *
+    if (file.has("global-batch")) {
+      file.put(key, file.value("global-batch"));
+      file.cover("global-batch");
+    } else if (samples > 0) {
+      file.put(key, absl::StrCat(samples * file.integer("accumulate") *
                                  file.integer("ranks")));
+    }
+  } else if (key.option == "accumulate" && file.has("global-batch")) {
+    if (samples > 0) {
+      file.put(key, absl::StrCat(file.integer("global-batch") /
+                                 (samples * file.integer("ranks"))));
     }
   } else if (file.has(key.option) || key.option == "accumulate") {
     file.put(key, file.value(key.option));
@@ -115,6 +123,10 @@ void Translation::reconcileBatch() {
   win(known.accumulate, "--accumulate", said.accumulate,
       "gradient_accumulation_steps");
   win(known.ranks, known.ranks_from, said.ranks, "num_processes");
+  win(known.global_batch, "--global-batch", said.train, "train_batch_size");
+  if (known.global_batch && !known.accumulate) {
+    said.accumulate.reset(); // follows
+  }
   if (known.model_batch && said.micro && *said.micro != *known.model_batch) {
     config.problems.push_back(absl::StrCat(
         "the model is for ", *known.model_batch,
@@ -157,6 +169,13 @@ void Translation::setBatch() {
   bool said = has("num_processes") || config.batch.ranks.value_or(1) != 1;
   add("ranks", config.batch.ranks, known.ranks || !said,
       {"num_processes", "train_batch_size"});
+  auto chosen = known.options.find("micro-batch");
+  if (chosen != known.options.end() && chosen->second == "auto") {
+    // The file's step has as many samples, however many fit at a time.
+    add("global-batch", config.batch.train, known.global_batch.has_value(),
+        {"train_batch_size", "train_micro_batch_size_per_gpu"});
+    return;
+  }
   add("micro-batch", config.batch.micro, known.micro_batch || known.model_batch,
       {"train_micro_batch_size_per_gpu", "train_batch_size"});
   add("accumulate", config.batch.accumulate, known.accumulate.has_value(),

@@ -31,6 +31,8 @@ public:
   /// command line; what is not of the key's type, as auto, becomes a word.
   void put(const Key &key, std::string text);
   void putWhether(const Key &key, bool on) { put(key, on ? "true" : "false"); }
+  /// Says that what was written speaks for this option too.
+  void cover(const std::string &option) { said.insert(option); }
   /// Writes the value of the key's option, where it is given.
   void putGiven(const Key &key);
   bool wrote(absl::string_view path) const;

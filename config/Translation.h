@@ -59,7 +59,8 @@ struct Auto {
 struct Known {
   std::optional<int64_t> ranks;
   std::string ranks_from; ///< "--ranks", "the processes that were started"
-  std::optional<int64_t> micro_batch, accumulate; ///< from the command line
+  /// From the command line.
+  std::optional<int64_t> micro_batch, accumulate, global_batch;
   std::optional<int64_t> stage; ///< also from the command line
   /// All that the command line gives, without dashes, and the values.
   std::map<std::string, std::string> options;

@@ -64,6 +64,32 @@ TEST(Batch, OfTheCommandLineComesFirst) {
                                     "'train_micro_batch_size_per_gpu' 4");
 }
 
+TEST(Batch, OfAStepOnTheCommandLineComesFirst) {
+  Known known;
+  known.ranks = 2;
+  known.global_batch = 48;
+  Config config = readGood(R"({"train_micro_batch_size_per_gpu": 4,
+                               "gradient_accumulation_steps": 2})",
+                           known);
+  EXPECT_EQ(valueOf(config, "micro-batch"), "4");
+  EXPECT_EQ(valueOf(config, "accumulate"), "6");
+  EXPECT_EQ(valueOf(config, "global-batch"), "");
+}
+
+TEST(Batch, OfAStepStaysWhereAMicroBatchIsChosen) {
+  Known known;
+  known.ranks = 2;
+  known.options["micro-batch"] = "auto";
+  for (const char *file : {R"({"train_batch_size": 32})",
+                           R"({"train_micro_batch_size_per_gpu": 4,
+                               "gradient_accumulation_steps": 4})"}) {
+    Config config = readGood(file, known);
+    EXPECT_EQ(valueOf(config, "global-batch"), "32");
+    EXPECT_EQ(valueOf(config, "micro-batch"), "");
+    EXPECT_EQ(valueOf(config, "accumulate"), "");
+  }
+}
+
 TEST(Batch, LeftOpenIsShownAsItBecomes) {
   Known known;
   known.ranks = 2;

@@ -56,6 +56,16 @@ TEST(Write, SaysWhatOptionsSay) {
   expectSame({{"optimizer", "adam"}}, {{"lr", "0.001"}, {"accumulate", "1"}});
 }
 
+TEST(Write, SaysWhatFollowsFromAStep) {
+  Written file = writeDeepSpeed(
+      {{"ranks", "4"}, {"micro-batch", "2"}, {"global-batch", "64"}});
+  EXPECT_EQ(file.without, std::vector<std::string>());
+  Config config = readGood(file.json);
+  EXPECT_EQ(valueOf(config, "ranks"), "4");
+  EXPECT_EQ(valueOf(config, "micro-batch"), "2");
+  EXPECT_EQ(valueOf(config, "accumulate"), "8");
+}
+
 TEST(Write, SaysWhatWatchesARun) {
   expectSame({{"tensorboard", "runs/one"}, {"print-every", "20"}});
 }

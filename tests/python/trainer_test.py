@@ -87,6 +87,10 @@ class Training(Case):
             trainer.step(example)
             # A tuple is in the order of the inputs.
             trainer.step((example["input_ids"], example["labels"]))
+        fitting = zg.compile(GPT, example=example, micro_batch="auto",
+                             memory="20MiB")
+        self.assertEqual(fitting.samples, 8)
+        self.assertGreater(fitting.facts["accumulate"], 1)
         for wrong, said in (
                 ({"ids": example["input_ids"], "labels": example["labels"]},
                  "'input_ids' is missing, and 'ids' is no input"),

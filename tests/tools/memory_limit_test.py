@@ -17,7 +17,7 @@ class MemoryLimit(Case):
                      parts=[f"needs {needed} bytes of device memory",
                             f"device={needed - 1} is enough with --zero 1"])
         self.refused(*ranks, "--memory", "1KiB", lines=0,
-                     parts=["needs so little; a smaller --micro-batch"])
+                     parts=["needs so little; a smaller --micro-batch, as auto"])
         self.refused(*ranks, "--memory", "disk=1KiB", codes=(2,),
                      parts=["'disk=1KiB': expected BYTES"])
 

@@ -4,6 +4,7 @@
 
 #include "options/Sizes.h"
 #include "runtime/base/Status.h"
+#include "tools/compiler/LargestThatFits.h"
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_split.h"
@@ -11,15 +12,30 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <numeric>
 #include <thread>
 
 namespace zerograph {
 namespace {
 
-/// At most so many micro-batches of a strategy are tried, of at most so many
-/// samples.
-constexpr int kMostTries = 10;
+/// The most samples of a micro-batch that is tried.
 constexpr uint64_t kMostSamples = 1 << 16;
+
+/// Returns the micro-batches to choose from: with a global batch, powers of two
+/// that divide a rank's part of it.
+std::vector<uint64_t> sizesOf(const Question &question) {
+  std::vector<uint64_t> sizes;
+  if (question.global_batch == 0) {
+    sizes.resize(kMostSamples);
+    std::iota(sizes.begin(), sizes.end(), 1);
+    return sizes;
+  }
+  uint64_t part = question.global_batch / question.cluster.ranks();
+  for (uint64_t size = 1; part % size == 0; size *= 2) {
+    sizes.push_back(size);
+  }
+  return sizes;
+}
 
 /// Tries one strategy at several micro-batches.
 class Trying {
@@ -30,68 +46,20 @@ public:
   }
 
   absl::StatusOr<Trial> run() {
-    ZG_ASSIGN_OR_RETURN(bool fits, at(1));
-    if (!fits) {
-      return best; // rejected
-    }
-    uint64_t bytes = needed;
-    ZG_RETURN_IF_ERROR(question.global_batch ? divide(bytes) : search(bytes));
-    return best;
+    ZG_ASSIGN_OR_RETURN(LargestFit found,
+                        largestThatFits(sizesOf(question), [&](uint64_t size) {
+                          return at(size);
+                        }));
+    best.largest = found.fits ? found.fits->size : 0;
+    return best; // rejected, where nothing fits
   }
 
 private:
-  /// Finds the largest micro-batch that fits, where one of 1 needs `bytes`.
-  /// Memory grows about evenly with it: each guess is where it should end.
-  absl::Status search(uint64_t bytes) {
-    uint64_t fitting = 1, bytesFitting = bytes;
-    uint64_t refused = 0; // the smallest, once one is known
-    double slope = 0;
-    for (int tries = 0; tries < kMostTries; ++tries) {
-      if (refused == fitting + 1 || fitting == kMostSamples) {
-        break;
-      }
-      uint64_t more = 1;
-      if (slope > 0) {
-        more = uint64_t(std::min(double(kMostSamples),
-                                 double(usable - bytesFitting) / slope));
-      }
-      uint64_t end = refused ? refused - 1 : kMostSamples;
-      uint64_t next = std::clamp(fitting + more, fitting + 1, end);
-      ZG_ASSIGN_OR_RETURN(bool fits, at(next));
-      (fits ? fitting : refused) = next;
-      bytesFitting = fits ? needed : bytesFitting;
-      slope = (double(needed) - double(bytes)) / double(next - 1);
-    }
-    return absl::OkStatus();
-  }
-
-  /// Tries the powers of two that divide a rank's samples of a step, the
-  /// largest that should fit first.
-  absl::Status divide(uint64_t bytes) {
-    uint64_t part = question.global_batch / question.cluster.ranks();
-    uint64_t most = part & (~part + 1);
-    if (most < 2) {
-      return absl::OkStatus();
-    }
-    ZG_ASSIGN_OR_RETURN(bool fits, at(2));
-    double slope = std::max(1.0, double(needed) - double(bytes));
-    double room = double(usable - bytes) / slope + 1;
-    uint64_t size = 2;
-    while (fits && double(2 * size) <= room && 2 * size <= most) {
-      size *= 2;
-    }
-    for (fits = false; size > 2 && !fits; size /= 2) {
-      ZG_ASSIGN_OR_RETURN(fits, at(size));
-    }
-    return absl::OkStatus();
-  }
-
-  /// Compiles and simulates; keeps the fastest that fits. Returns whether this
-  /// one does.
-  absl::StatusOr<bool> at(uint64_t micro_batch) {
+  /// Compiles and simulates; keeps the fastest that fits.
+  absl::StatusOr<Room> at(uint64_t micro_batch) {
     CompileOptions options = question.options;
     best.strategy.apply(options);
-    options.micro_batch = int64_t(micro_batch);
+    options.samples = int64_t(micro_batch);
     options.until = CompileOptions::Until::Costed;
     options.dump_ir.clear();
     uint64_t accumulate = 1;
@@ -106,12 +74,9 @@ private:
         simulate::Prediction prediction,
         simulate::predict(result.plan, question.machine, question.cluster));
     const simulate::Summary &summary = prediction.summary;
-    needed = summary.device_bytes;
-    usable = std::min(summary.usable_bytes, question.limit);
+    uint64_t needed = summary.device_bytes;
+    uint64_t usable = std::min(summary.usable_bytes, question.limit);
     bool fits = needed <= usable;
-    if (fits) {
-      best.largest = std::max(best.largest, micro_batch);
-    }
     if (fits && summary.samples_per_second > best.samples_per_second) {
       best.micro_batch = micro_batch;
       best.accumulate = accumulate;
@@ -125,12 +90,11 @@ private:
                                    options::sizeText(usable),
                                    " at a micro-batch of ", micro_batch);
     }
-    return fits;
+    return Room{needed, usable, fits};
   }
 
   const Question &question;
   Trial best;
-  uint64_t needed = 0, usable = 0; // by the last that was compiled
 };
 
 bool offloads(const Strategy &strategy) {

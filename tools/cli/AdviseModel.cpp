@@ -34,11 +34,6 @@ struct Flags {
   explicit Flags(CLI::App &command)
       : command(command), compile(command, kTrains), machine(command) {
     command
-        .add_option("--global-batch", global_batch,
-                    "samples of a step, of all ranks; default: one "
-                    "micro-batch a rank, as large as fits")
-        ->check(CLI::Range(uint64_t(1), uint64_t(1) << 40));
-    command
         .add_option("--or-ranks", or_ranks,
                     "N,N,...: more numbers of ranks; shows the fastest of each")
         ->delimiter(',')
@@ -64,7 +59,6 @@ struct Flags {
   CLI::App &command;
   CompileFlags compile;
   MachineFlags machine;
-  uint64_t global_batch = 0;
   std::vector<uint32_t> or_ranks;
   AdviceWishes wishes;
   std::string deepspeed;
@@ -114,21 +108,23 @@ absl::StatusOr<Question> questionOf(Flags &flags, const std::string &model) {
   ZG_ASSIGN_OR_RETURN(question.options, flags.compile.resolve());
   CompileOptions &options = question.options;
   options.model = model;
-  if (flags.global_batch == 0 && flags.compile.isGiven("--micro-batch")) {
-    flags.global_batch =
-        uint64_t(options.micro_batch * options.accumulate * options.ranks);
+  question.global_batch = uint64_t(options.global_batch);
+  if (question.global_batch == 0 && options.samples > 0) {
+    question.global_batch =
+        uint64_t(options.samples * options.accumulate * options.ranks);
     std::fprintf(stderr,
                  "note: --global-batch %llu, as the file of --config "
                  "has it\n",
-                 static_cast<unsigned long long>(flags.global_batch));
+                 static_cast<unsigned long long>(question.global_batch));
   }
+  options.global_batch = options.samples = 0; // each trial has its own
+  options.accumulate = 1;
   ZG_RETURN_IF_ERROR(takeMemory(question));
-  question.global_batch = flags.global_batch;
   question.all = flags.wishes.all;
   question.threads =
       std::clamp(std::thread::hardware_concurrency(), 1u, kMostThreads);
   question.bind = [](CompileOptions &options) {
-    return bindSizes(options, /*data=*/{});
+    return bindSizes(options, std::nullopt);
   };
   return question;
 }
@@ -283,7 +279,7 @@ absl::StatusOr<int> run(Flags &flags, const std::string &model) {
     }
   }
   for (uint32_t ranks : counts) { // before one takes its time
-    ZG_RETURN_IF_ERROR(checkBatch(flags.global_batch, ranks));
+    ZG_RETURN_IF_ERROR(checkBatch(question.global_batch, ranks));
   }
   std::vector<RanksAdvice> all;
   for (uint32_t ranks : counts) {

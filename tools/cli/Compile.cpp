@@ -52,7 +52,7 @@ void addCompile(CommandLine &line) {
     options.model = *model;
     ZG_RETURN_IF_ERROR(checkOutputPath(options.output));
     ZG_ASSIGN_OR_RETURN(CompileResult result,
-                        compileModel(options, /*data=*/{}, options.output));
+                        compileModel(options, std::nullopt, options.output));
     absl::Status written = writePlan(result.plan, options.output);
     if (!written.ok()) {
       removeExtraWeights(result, options.output); // no plan names them

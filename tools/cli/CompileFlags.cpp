@@ -80,6 +80,9 @@ absl::Status bindNames(CompileOptions &options) {
   constexpr char kDim[] = "NAME=SIZE with a positive SIZE";
   options.dims.clear();
   options.inputs.clear();
+  if (!absl::SimpleAtoi(options.micro_batch, &options.samples)) {
+    options.samples = 0; // "", "auto"
+  }
   for (const std::string &text : options.dim) {
     ZG_ASSIGN_OR_RETURN(auto parts, split("--dim", text, kDim));
     int64_t size;

@@ -18,7 +18,7 @@
 namespace zerograph {
 
 /// Reads `options.dim` and `options.input`, texts NAME=SIZE and NAME=VALUE,
-/// into `dims` and `inputs`.
+/// into `dims` and `inputs`, and the number of `micro_batch` into `samples`.
 absl::Status bindNames(CompileOptions &options);
 
 /// Returns the device of a --target: "host" of "host:native".

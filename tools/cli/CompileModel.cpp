@@ -12,6 +12,7 @@
 #include "runtime/plan/PlanFile.h"
 #include "tools/cli/CommandLine.h"
 #include "tools/cli/InputFile.h"
+#include "tools/cli/MicroBatch.h"
 #include "tools/cli/Notes.h"
 
 #include "absl/strings/str_join.h"
@@ -21,6 +22,9 @@
 
 namespace zerograph {
 namespace {
+
+/// The most samples of a micro-batch that is chosen.
+constexpr uint64_t kMostSamples = 1 << 16;
 
 /// The sizes of dims by name, and where each comes from.
 class Sizes {
@@ -179,34 +183,48 @@ absl::Status checkArrays(const std::vector<frontend::InputSignature> &inputs,
   return absl::OkStatus();
 }
 
-/// Gives a micro-batch the samples that it has where the example is a batch of
-/// a step, unless an option says how many.
-absl::Status divideExample(CompileOptions &options,
-                           const std::vector<frontend::InputSignature> &inputs,
-                           const ExampleArrays &example) {
+/// Returns how many samples the first array of the example has along the batch;
+/// 0 where none has one.
+uint64_t samplesOf(const ExampleArrays &example,
+                   const std::vector<frontend::InputSignature> &inputs) {
   std::string batch = frontend::batchDim(inputs);
-  if (batch.empty() || options.micro_batch > 0 || options.dims.count(batch)) {
-    return absl::OkStatus();
-  }
-  uint64_t parts = uint64_t(options.ranks * options.accumulate);
   for (const frontend::InputSignature &input : inputs) {
     auto array = example.arrays.find(input.name);
-    if (!frontend::isBatchDim(input.dims, batch, inputs) ||
-        array == example.arrays.end() || array->second.shape.empty()) {
-      continue;
+    if (!batch.empty() && array != example.arrays.end() &&
+        frontend::isBatchDim(input.dims, batch, inputs) &&
+        !array->second.shape.empty()) {
+      return array->second.shape[0];
     }
-    uint64_t samples = array->second.shape[0];
-    if (samples == 0 || samples % parts != 0) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          example.name, ": has ", samples, " samples, which ", options.ranks,
-          " ranks x ", options.accumulate,
-          " micro-batches cannot share equally: give a batch of a step, or "
-          "--micro-batch"));
-    }
-    options.micro_batch = int64_t(samples / parts);
-    return absl::OkStatus();
   }
-  return absl::OkStatus();
+  return 0;
+}
+
+/// Returns the samples of a micro-batch that `--dim` or the model says; 0:
+/// neither does.
+int64_t fixedSamples(const CompileOptions &options,
+                     const std::vector<frontend::InputSignature> &inputs) {
+  std::string batch = frontend::batchDim(inputs);
+  if (auto dim = options.dims.find(batch); dim != options.dims.end()) {
+    return dim->second;
+  }
+  bool symbolic = !batch.empty() || inputs.empty() || inputs[0].dims.empty();
+  return symbolic ? 0 : std::max<int64_t>(inputs[0].dims[0].value, 0);
+}
+
+/// Returns the samples of a step. Where the example is a batch of one, its own
+/// are, unless an option says how many a micro-batch has.
+StepBatch stepOf(const CompileOptions &options,
+                 const std::vector<frontend::InputSignature> &inputs,
+                 const std::optional<ExampleArrays> &example) {
+  if (options.global_batch > 0) {
+    return {options.global_batch,
+            absl::StrCat("--global-batch ", options.global_batch)};
+  }
+  bool open = options.samples == 0 && fixedSamples(options, inputs) == 0;
+  if (open && example && example->is_step) {
+    return {int64_t(samplesOf(*example, inputs)), example->name};
+  }
+  return {};
 }
 
 /// Binds what the options and the example, of which there may be none, decide.
@@ -215,9 +233,9 @@ absl::Status bindAll(CompileOptions &options,
                      const std::optional<ExampleArrays> &example) {
   std::string batch = frontend::batchDim(inputs);
   Sizes sizes(options.dims);
-  if (options.micro_batch > 0 && !batch.empty()) {
+  if (options.samples > 0 && !batch.empty()) {
     ZG_RETURN_IF_ERROR(
-        sizes.addOption(batch, options.micro_batch, "--micro-batch"));
+        sizes.addOption(batch, options.samples, "--micro-batch"));
   }
   if (example) {
     ZG_RETURN_IF_ERROR(bindFromData(inputs, batch, example->arrays, sizes));
@@ -257,35 +275,39 @@ void removeOldPlan(const std::string &path, const std::string &model) {
   std::filesystem::remove(path, ignored);
 }
 
+absl::StatusOr<std::optional<ExampleArrays>>
+exampleOf(const std::vector<std::string> &data) {
+  if (data.empty()) {
+    return std::nullopt;
+  }
+  ZG_ASSIGN_OR_RETURN(TensorFile arrays, firstArrays(data));
+  return ExampleArrays{data.front(), std::move(arrays)};
+}
+
 absl::Status bindSizes(CompileOptions &options,
-                       const std::vector<std::string> &data) {
+                       const std::optional<ExampleArrays> &example) {
   ZG_ASSIGN_OR_RETURN(std::vector<frontend::InputSignature> inputs,
                       frontend::readInputs(options.model));
-  std::optional<ExampleArrays> example;
-  if (!data.empty()) {
-    ZG_ASSIGN_OR_RETURN(TensorFile arrays, firstArrays(data));
-    example = {data.front(), std::move(arrays)};
-  }
-  return bindAll(options, inputs, example);
-}
-
-absl::Status bindExample(CompileOptions &options,
-                         const std::optional<ExampleArrays> &example) {
-  ZG_ASSIGN_OR_RETURN(std::vector<frontend::InputSignature> inputs,
-                      frontend::readInputs(options.model));
-  if (example) {
+  if (example && example->is_step) {
     ZG_RETURN_IF_ERROR(checkArrays(inputs, *example));
-    ZG_RETURN_IF_ERROR(divideExample(options, inputs, *example));
   }
+  StepBatch step = stepOf(options, inputs, example);
+  ZG_RETURN_IF_ERROR(divideStep(options, step, fixedSamples(options, inputs)));
+  uint64_t samples = example ? samplesOf(*example, inputs) : 0;
+  uint64_t most = samples / uint64_t(options.ranks * options.accumulate);
+  ZG_RETURN_IF_ERROR(chooseMicroBatch(
+      options, step, samples > 0 ? most : kMostSamples,
+      [&](CompileOptions &tried) { return bindAll(tried, inputs, example); }));
   return bindAll(options, inputs, example);
 }
 
-absl::StatusOr<CompileResult> compileModel(CompileOptions options,
-                                           const std::vector<std::string> &data,
-                                           const std::string &plan_path) {
+absl::StatusOr<CompileResult>
+compileModel(CompileOptions options,
+             const std::optional<ExampleArrays> &example,
+             const std::string &plan_path) {
   ZG_RETURN_IF_ERROR(checkOutputs(options.model, {}, plan_path));
   ZG_RETURN_IF_ERROR(checkInputFile(options.model, Input::Model));
-  ZG_RETURN_IF_ERROR(bindSizes(options, data));
+  ZG_RETURN_IF_ERROR(bindSizes(options, example));
   ZG_ASSIGN_OR_RETURN(CompileResult result, compile(options));
   printFindings(result.warnings, result.notes);
   for (const std::string &remark : result.remarks) {

@@ -11,26 +11,28 @@
 
 namespace zerograph {
 
-/// Binds dims as bindSizes, compiles, prints warnings on standard error, and
-/// writes the weights that the plan needs beside `plan_path`.
-absl::StatusOr<CompileResult> compileModel(CompileOptions options,
-                                           const std::vector<std::string> &data,
-                                           const std::string &plan_path);
-
-/// Binds the dims that the micro-batch (0: not given) and the arrays in `data`
-/// (empty: none), those of its first file, decide.
-absl::Status bindSizes(CompileOptions &options,
-                       const std::vector<std::string> &data);
-
 /// Arrays that a run will be given, and what errors call them.
 struct ExampleArrays {
   std::string name;
   TensorFile arrays;
+  bool is_step = false; ///< they are a batch of one step, not of a whole run
 };
-/// Does the same with arrays that are open; nothing: none. They are a batch of
-/// a step, which says how large a micro-batch is where no option does.
-absl::Status bindExample(CompileOptions &options,
-                         const std::optional<ExampleArrays> &example);
+
+/// Returns the arrays of the first file of `data`; nothing where there is none.
+absl::StatusOr<std::optional<ExampleArrays>>
+exampleOf(const std::vector<std::string> &data);
+
+/// Decides the micro-batch, where options leave it open, and binds the dims
+/// that it and the example, of which there may be none, decide.
+absl::Status bindSizes(CompileOptions &options,
+                       const std::optional<ExampleArrays> &example);
+
+/// Binds dims as bindSizes, compiles, prints warnings on standard error, and
+/// writes the weights that the plan needs beside `plan_path`.
+absl::StatusOr<CompileResult>
+compileModel(CompileOptions options,
+             const std::optional<ExampleArrays> &example,
+             const std::string &plan_path);
 
 /// Refuses a model to be run here that is compiled for a device that this
 /// machine lacks, before time is spent on it.

@@ -5,6 +5,7 @@
 #include "config/Read.h"
 #include "runtime/base/Status.h"
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
 
 namespace zerograph {
@@ -12,8 +13,10 @@ namespace {
 
 std::optional<int64_t> numberGiven(const CLI::App &command, const char *name) {
   const CLI::Option *option = command.get_option_no_throw(name);
-  return option != nullptr && option->count() > 0
-             ? std::optional(option->as<int64_t>())
+  int64_t number;
+  return option != nullptr && option->count() > 0 &&
+                 absl::SimpleAtoi(option->as<std::string>(), &number)
+             ? std::optional(number)
              : std::nullopt;
 }
 
@@ -76,6 +79,7 @@ config::Known knownOf(const CLI::App &command,
   }
   known.micro_batch = numberGiven(command, "--micro-batch");
   known.accumulate = numberGiven(command, "--accumulate");
+  known.global_batch = numberGiven(command, "--global-batch");
   known.stage = numberGiven(command, "--zero");
   known.options = optionsGiven(command);
   return known;

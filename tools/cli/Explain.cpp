@@ -146,8 +146,10 @@ void printCommand(const ExplainFlags &flags, const std::string &model,
 /// Prints what the plan of the options needs, where they are all that it takes.
 absl::Status printPlan(const ExplainFlags &flags, CompileOptions options) {
   ZG_ASSIGN_OR_RETURN(TemporaryFolder folder, TemporaryFolder::make());
+  ZG_ASSIGN_OR_RETURN(std::optional<ExampleArrays> example,
+                      exampleOf(flags.train.data));
   absl::StatusOr<CompileResult> made =
-      compileModel(std::move(options), flags.train.data, folder.path() + "/p");
+      compileModel(std::move(options), example, folder.path() + "/p");
   if (!made.ok()) {
     absl::PrintF("\nnote: there is no plan to look at: %s\n",
                  made.status().message());

@@ -9,6 +9,7 @@
 #include "tools/cli/CompileFlags.h"
 #include "tools/cli/CompileModel.h"
 #include "tools/cli/InputFile.h"
+#include "tools/cli/MicroBatch.h"
 #include "tools/cli/OptionRules.h"
 #include "tools/cli/TrainedWeights.h"
 #include "tools/compiler/TrainingGraph.h"
@@ -164,7 +165,12 @@ absl::Status exportWeights(const std::string &weights,
 }
 
 absl::Status exportTrainingGraph(CompileOptions compile) {
-  ZG_RETURN_IF_ERROR(bindSizes(compile, /*data=*/{}));
+  if (compile.micro_batch == kAutoMicroBatch) {
+    return absl::InvalidArgumentError("--micro-batch auto fits a plan into a "
+                                      "memory; of a training graph give "
+                                      "a number");
+  }
+  ZG_RETURN_IF_ERROR(bindSizes(compile, std::nullopt));
   ZG_ASSIGN_OR_RETURN(TrainingGraph made, makeTrainingGraph(compile));
   ZG_RETURN_IF_ERROR(writeExported(made.model, made.weights, compile.model,
                                    compile.output,

@@ -127,6 +127,14 @@ inline const OptionCheck memoryLimits = {CLI::Validator(
     [](const std::string &text) { return options::parseMemory(text, 1).error; },
     "")};
 
+inline const OptionCheck samples = text(
+    [](const std::string &text) {
+      int64_t number;
+      return text == "auto" || (absl::SimpleAtoi(text, &number) &&
+                                number >= 1 && number <= int64_t(1) << 40);
+    },
+    "number of samples: expected 1 to 2^40, or auto");
+
 inline const OptionCheck recomputation = text(
     [](const std::string &text) {
       return text == "none" || text == "selective" || text == "units" ||

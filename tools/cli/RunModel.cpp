@@ -70,16 +70,18 @@ absl::Status decideMicroBatch(RunFlags &flags) {
     return absl::OkStatus();
   }
   auto dim = options.dims.find(given.dim);
-  int64_t asked = options.micro_batch != 0    ? options.micro_batch
+  int64_t asked = options.samples != 0        ? options.samples
                   : dim != options.dims.end() ? dim->second
                                               : 0;
   int64_t samples = asked != 0 ? asked : std::min(given.count, kMostSamples);
   std::string mixed;
   if (samples < given.count) {
     CompileOptions probe = options;
-    probe.micro_batch = std::max<int64_t>(samples, 2); // one shows nothing
+    probe.samples = std::max<int64_t>(samples, 2); // one shows nothing
     probe.dims.erase(given.dim);
-    ZG_RETURN_IF_ERROR(bindSizes(probe, flags.given.data));
+    ZG_ASSIGN_OR_RETURN(std::optional<ExampleArrays> example,
+                        exampleOf(flags.given.data));
+    ZG_RETURN_IF_ERROR(bindSizes(probe, example));
     ZG_ASSIGN_OR_RETURN(mixed, findMixedOutput(probe));
   }
   if (!mixed.empty() && asked == 0) {
@@ -97,7 +99,7 @@ absl::Status decideMicroBatch(RunFlags &flags) {
         {});
   }
   if (asked == 0) {
-    options.micro_batch = samples;
+    options.samples = samples;
   }
   return absl::OkStatus();
 }
@@ -130,9 +132,10 @@ absl::StatusOr<int> runModel(RunFlags flags) {
   run.plan_path = folder.path() + "/plan";
   run.model_path = flags.compile.model;
   run.say = [](const std::string &text) { say(Matter::Run, text); };
-  ZG_ASSIGN_OR_RETURN(
-      CompileResult compiled,
-      compileModel(flags.compile, flags.given.data, run.plan_path));
+  ZG_ASSIGN_OR_RETURN(std::optional<ExampleArrays> example,
+                      exampleOf(flags.given.data));
+  ZG_ASSIGN_OR_RETURN(CompileResult compiled,
+                      compileModel(flags.compile, example, run.plan_path));
   ZG_ASSIGN_OR_RETURN(std::string bytes, serializePlan(compiled.plan));
   ZG_ASSIGN_OR_RETURN(LoadedPlan plan, parsePlan(bytes));
   ZG_ASSIGN_OR_RETURN(ForwardResult result, runForward(plan, run));

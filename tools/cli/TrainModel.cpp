@@ -55,8 +55,10 @@ absl::StatusOr<CompiledPlan> makePlan(const std::string &model,
   made.settings = compile.runSettings();
   ZG_ASSIGN_OR_RETURN(made.folder, TemporaryFolder::make());
   made.path = made.folder->path() + "/plan";
+  ZG_ASSIGN_OR_RETURN(std::optional<ExampleArrays> example,
+                      exampleOf(train.data()));
   ZG_ASSIGN_OR_RETURN(CompileResult result,
-                      compileModel(options, train.data(), made.path));
+                      compileModel(options, example, made.path));
   if (ends && result.plan.schedule().total_steps() > 0) {
     ZG_RETURN_IF_ERROR(endWithData(result.plan, train.epochs(), train.data()));
   }

@@ -136,6 +136,11 @@ int64_t bytesOver(const options::MemoryLimits &limits, mlir::ModuleOp module) {
 
 } // namespace
 
+uint64_t deviceBytes(mlir::ModuleOp module) {
+  return uint64_t(
+      mlir::zg::sched::arenaBytes(module, {mlir::zg::sched::Space::device}));
+}
+
 absl::Status checkMemory(const CompileOptions &options, mlir::ModuleOp module,
                          Diagnostics &diagnostics) {
   options::MemoryLimits limits =

@@ -9,6 +9,9 @@
 
 namespace zerograph {
 
+/// Returns how many bytes the arena of a rank's device has.
+uint64_t deviceBytes(mlir::ModuleOp module);
+
 /// RESOURCE_EXHAUSTED where a rank needs more than `--memory`. All buffers of
 /// the module have their places.
 absl::Status checkMemory(const CompileOptions &options, mlir::ModuleOp module,

@@ -149,6 +149,7 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
       module, dump, diagnostics,
       [&](const std::string &phase) { watch.lap(phase); }));
   ZG_RETURN_IF_ERROR(checkMemory(options, module, diagnostics));
+  result.device_bytes = deviceBytes(module);
   if (options.until == CompileOptions::Until::Packed) {
     return result;
   }
@@ -234,18 +235,31 @@ absl::StatusOr<CompileResult> compileCheapest(const CompileOptions &options) {
   return least;
 }
 
-/// Returns whether the plan's buffers fit into `--memory`; with `--recompute
-/// auto`, those of the plan that needs least.
-bool fits(const CompileOptions &given) {
+/// Returns whether the plan's buffers fit into `--memory`; no where there is no
+/// such plan.
+bool fits(const CompileOptions &options) {
+  auto need = deviceNeed(options);
+  return need.ok() && need->fits;
+}
+
+} // namespace
+
+absl::StatusOr<DeviceNeed> deviceNeed(const CompileOptions &given) {
   CompileOptions options = choosesRecomputation(given)
                                ? recomputationCandidates(given).back().options
                                : given;
   options.until = CompileOptions::Until::Packed;
   options.dump_ir.clear();
-  return compileOnce(options).ok();
+  absl::StatusOr<CompileResult> result = compileOnce(options);
+  if (result.ok()) {
+    return DeviceNeed{result->device_bytes, true};
+  }
+  if (!absl::IsResourceExhausted(result.status())) {
+    return result.status();
+  }
+  int64_t limit = options::parseMemory(options.memory, options.ranks).device;
+  return DeviceNeed{uint64_t(limit + missingBytes(result.status())), false};
 }
-
-} // namespace
 
 absl::StatusOr<CompileResult> compile(const CompileOptions &given) {
   CompileOptions options = given;

@@ -26,6 +26,7 @@ struct CompileOptions : options::Compile {
   std::string model; ///< path of the .onnx file
 
   std::map<std::string, int64_t> dims; ///< made of `dim`
+  int64_t samples = 0;                 ///< made of `micro_batch`; 0: unknown
   /// Values of inputs of one element, by name: constants of the plan.
   std::map<std::string, std::string> inputs; ///< made of `input`
   /// The model is only run, on one rank: of the options, those of the model,
@@ -58,6 +59,7 @@ struct CompileResult {
   /// To be written by `writeExtraWeights`; the plan's parameters of these
   /// names have no source until then.
   std::vector<ExtraWeight> extra_weights;
+  uint64_t device_bytes = 0; ///< that a rank's arena has of its device
   std::vector<std::string> warnings;
   std::vector<std::string> notes;   ///< worth knowing, nothing is wrong
   std::vector<std::string> remarks; ///< nothing to do about it
@@ -69,6 +71,17 @@ struct CompileResult {
 
 /// Compiles. Errors name the ONNX node or tensor, or the option, at fault.
 absl::StatusOr<CompileResult> compile(const CompileOptions &options);
+
+/// Says what a rank needs of its device, and whether `--memory` allows it and
+/// what the host needs.
+struct DeviceNeed {
+  uint64_t bytes = 0;
+  bool fits = false;
+};
+
+/// Compiles until every buffer has its place; with `--recompute auto`, with all
+/// that it can compute again.
+absl::StatusOr<DeviceNeed> deviceNeed(const CompileOptions &options);
 
 /// "PLAN.weights.safetensors", for a plan that goes to `plan_path`.
 std::string extraWeightsPath(const std::string &plan_path);

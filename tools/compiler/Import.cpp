@@ -72,6 +72,7 @@ absl::StatusOr<frontend::ImportOptions>
 importOptionsOf(const CompileOptions &options) {
   frontend::ImportOptions import;
   options::copy<options::kImporter>(options, import);
+  import.micro_batch = options.samples;
   import.dims = options.dims;
   import.inputs = options.inputs;
   for (const std::string &text : options.lora) {

@@ -338,7 +338,7 @@ std::string zerograph::adviseToFit(const CompileOptions &options, Fits fits) {
   return absl::StrCat(
       "no higher --zero, no --prefetch 0, no --recompute and no offload needs "
       "so little; ",
-      options.micro_batch > 1 ? "a smaller --micro-batch, " : "",
+      options.samples > 1 ? "a smaller --micro-batch, as auto finds it, " : "",
       options.dims.empty() ? "" : "a smaller --dim, ", "more --ranks may",
       options.reduce == "last" ? ", or --reduce each" : "",
       options.offload_optimizer != kNone ? ", or offload less" : "");
