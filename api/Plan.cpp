@@ -7,6 +7,7 @@
 #include "runtime/base/OutputPath.h"
 #include "runtime/comm/Launch.h"
 #include "runtime/plan/Inspect.h"
+#include "tools/cli/AdviseModel.h"
 #include "tools/cli/CompileModel.h"
 #include "tools/cli/InputFile.h"
 
@@ -19,6 +20,17 @@ using namespace zerograph;
 namespace fs = std::filesystem;
 
 namespace {
+
+/// Returns the arrays of a batch of a step; nothing where there are none.
+absl::StatusOr<std::optional<ExampleArrays>> exampleOf(const zg_array *arrays,
+                                                       size_t count) {
+  if (count == 0) {
+    return std::nullopt;
+  }
+  ZG_ASSIGN_OR_RETURN(TensorFile named,
+                      api::arraysOf("the example", arrays, count));
+  return ExampleArrays{"the example", std::move(named), /*is_step=*/true};
+}
 
 /// Compiles as `train` of a model does: the plan becomes no file, but weights
 /// that it needs besides the model's do, for as long as the plan lives.
@@ -53,9 +65,11 @@ compile(const std::string &model, const std::vector<std::string> &options,
   std::vector<std::string> all = {"--output", made.path};
   all.insert(all.end(), options.begin(), options.end());
   ZG_RETURN_IF_ERROR(api::withOptions<CompileFlags>(
-      kCompiles, all, [&](CLI::App &, CompileFlags &flags) {
+      all,
+      [&](CLI::App &, CompileFlags &flags) {
         return compileInto(made, flags, example);
-      }));
+      },
+      kCompiles));
   return made;
 }
 
@@ -134,15 +148,27 @@ absl::StatusOr<std::shared_ptr<Processes>> api::joinProcesses(double deadline) {
 zg_code zg_compile(const char *model, const char *const *options, size_t count,
                    const zg_array *example, size_t arrays, zg_plan **plan) {
   return api::guard([&]() -> absl::Status {
-    std::optional<ExampleArrays> given;
-    if (arrays > 0) {
-      ZG_ASSIGN_OR_RETURN(TensorFile named,
-                          api::arraysOf("the example", example, arrays));
-      given = {"the example", std::move(named), /*is_step=*/true};
-    }
+    ZG_ASSIGN_OR_RETURN(std::optional<ExampleArrays> given,
+                        exampleOf(example, arrays));
     ZG_ASSIGN_OR_RETURN(CompiledPlan made,
                         compile(model, api::textsOf(options, count), given));
     return give(std::move(made), plan);
+  });
+}
+
+zg_code zg_advise(const char *model, const char *const *options, size_t count,
+                  const zg_array *example, size_t arrays, char **json) {
+  return api::guard([&]() -> absl::Status {
+    ZG_ASSIGN_OR_RETURN(std::optional<ExampleArrays> given,
+                        exampleOf(example, arrays));
+    return api::withOptions<AdviseFlags>(
+        api::textsOf(options, count),
+        [&](CLI::App &, AdviseFlags &flags) -> absl::Status {
+          ZG_ASSIGN_OR_RETURN(ModelAdvice found,
+                              adviseModel(flags, model, given, {}));
+          *json = api::copyOf(found.json(flags.wishes).dump());
+          return absl::OkStatus();
+        });
   });
 }
 

@@ -141,11 +141,12 @@ zg_code zg_trainer_create(const zg_plan *plan, const char *const *options,
     ZG_RETURN_IF_ERROR(plan->owner.check("plan"));
     auto made = std::make_unique<zg_trainer>();
     made->made = plan->made;
-    ZG_RETURN_IF_ERROR(
-        api::withOptions<TrainFlags>(kTrainer, api::textsOf(options, count),
-                                     [&](CLI::App &command, TrainFlags &flags) {
-                                       return open(*made, command, flags);
-                                     }));
+    ZG_RETURN_IF_ERROR(api::withOptions<TrainFlags>(
+        api::textsOf(options, count),
+        [&](CLI::App &command, TrainFlags &flags) {
+          return open(*made, command, flags);
+        },
+        kTrainer));
     *trainer = made.release();
     return absl::OkStatus();
   });

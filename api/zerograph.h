@@ -91,6 +91,14 @@ typedef struct zg_array {
 zg_code zg_compile(const char *model, const char *const *options, size_t count,
                    const zg_array *example, size_t arrays, zg_plan **plan);
 
+/* Finds the strategies that train MODEL.onnx fastest, and gives them as JSON to
+   be freed, as `zerograph advise --json` prints it; "options" of a trial are
+   those of zg_compile. `options` are those of `advise`: "--machine",
+   "h100-sxm", ... The arrays are as for zg_compile, and a batch of a step: it
+   says how many samples one has. That nothing fits is no error. */
+zg_code zg_advise(const char *model, const char *const *options, size_t count,
+                  const zg_array *example, size_t arrays, char **json);
+
 /* Read and write a plan's file, and the weights beside it that the model's file
    does not hold in plain form. */
 zg_code zg_plan_read(const char *path, zg_plan **plan);

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from . import convert, names
+    from ._advise import advise
     from ._check import check
     from ._compile import compile
     from ._export import export
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
 #: takes most of the time, and some need PyTorch.
 _PLACES = {"Error": "._library", "InvalidArgument": "._library",
            "Loss": "._trainer", "Plan": "._plan", "Trainer": "._trainer",
-           "check": "._check", "compile": "._compile", "convert": ".convert",
+           "advise": "._advise", "check": "._check",
+           "compile": "._compile", "convert": ".convert",
            "export": "._export", "load": "._plan", "names": ".names"}
 __all__ = list(_PLACES)
 

@@ -16,7 +16,7 @@ from ._library import InvalidArgument
 from ._plan import Plan
 
 
-def _is_module(model) -> bool:
+def is_module(model) -> bool:
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(model, torch.nn.Module)
 
@@ -25,20 +25,28 @@ def _list(value) -> list:
     return [] if value is None else [value] if isinstance(value, str) else value
 
 
-def _compile_module(module, example, loss, options: dict) -> Plan:
-    """Exports a PyTorch module, and compiles what it trains."""
+def export_to(folder: str, module, example, loss,
+              options: dict) -> tuple[str, dict, dict]:
+    """Exports a PyTorch module, and returns the file, the example as a batch,
+    and the options with what is frozen."""
     from ._export import export
     from ._wrapper import as_batch
     if example is None:
         raise InvalidArgument("to export a module, give example=, a batch")
+    path = os.path.join(folder, "model.onnx")
+    found = export(module, example, path, loss, compare=False)
+    frozen = found.freeze + _list(options.get("freeze"))
+    return path, as_batch(module, example), {**options,
+                                             "freeze": frozen or None}
+
+
+def _compile_module(module, example, loss, options: dict) -> Plan:
+    """Exports a PyTorch module, and compiles what it trains."""
     folder = tempfile.mkdtemp(prefix="zerograph-")
     remove = functools.partial(shutil.rmtree, folder, ignore_errors=True)
-    path = os.path.join(folder, "model.onnx")
     try:
-        found = export(module, example, path, loss, compare=False)
-        frozen = found.freeze + _list(options.pop("freeze", None))
-        plan = compile_file(path, as_batch(module, example),
-                            **{**options, "freeze": frozen or None})
+        path, batch, options = export_to(folder, module, example, loss, options)
+        plan = compile_file(path, batch, **options)
     except BaseException:
         remove()
         raise
@@ -58,6 +66,6 @@ def compile(model, example: Mapping[str, Any] | tuple | None = None,
     group={"*.bias": {"weight_decay": 0}}, config={...} (DeepSpeed's).
     docs/options.md has all of them.
     """
-    if _is_module(model):
+    if is_module(model):
         return _compile_module(model, example, loss, options)
     return compile_file(model, example, loss=loss, **options)

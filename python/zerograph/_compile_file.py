@@ -29,18 +29,23 @@ def _inputs(model: str | os.PathLike) -> list[str]:
     return [one.name for one in graph.input if one.name not in weights]
 
 
+def example_arrays(model: str | os.PathLike,
+                   example: Mapping[str, Any] | tuple | None) -> Arrays:
+    """Returns the arrays of an example of a file's inputs."""
+    if not os.path.exists(model):
+        raise InvalidArgument(f"{model}: there is no such file")
+    named = example is None or isinstance(example, Mapping)
+    return Arrays(example or {}, [] if named else _inputs(model), "the example")
+
+
 def compile_file(model: str | os.PathLike,
                  example: Mapping[str, Any] | tuple | None = None,
                  **options) -> Plan:
     """Compiles MODEL.onnx, as `zg.compile` says."""
-    if not os.path.exists(model):
-        raise InvalidArgument(f"{model}: there is no such file")
     if callable(options.get("loss")):
         raise InvalidArgument("a function as loss= is for modules of PyTorch; a "
                               "file takes a name, as loss=\"cross_entropy\"")
-    named = example is None or isinstance(example, Mapping)
-    arrays = Arrays(example or {}, [] if named else _inputs(model),
-                    "the example")
+    arrays = example_arrays(model, example)
     handle = ctypes.c_void_p()
     with tempfile.TemporaryDirectory() as folder:
         arguments = command_line(options, folder)

@@ -56,6 +56,8 @@ _NoteHandler = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int,
 _FUNCTIONS = {
     "zg_compile": [ctypes.c_char_p, _Texts, ctypes.c_size_t, _Arrays,
                    ctypes.c_size_t, _HandleOut],
+    "zg_advise": [ctypes.c_char_p, _Texts, ctypes.c_size_t, _Arrays,
+                  ctypes.c_size_t, _TextOut],
     "zg_plan_read": [ctypes.c_char_p, _HandleOut],
     "zg_plan_write": [_Handle, ctypes.c_char_p],
     "zg_plan_inspect": [_Handle, ctypes.c_char_p, _TextOut],

@@ -66,6 +66,20 @@ TEST(Api, Trains) {
 }
 
 /// Parameters of one rank are read where they are, or copied: the same.
+TEST(Api, Advises) {
+  Batch batch;
+  const char *options[] = {"--machine", "h100-sxm", "--convolution",
+                           "generated"};
+  char *json = nullptr;
+  ASSERT_EQ(zg_advise(kModel, options, 4, batch.arrays, 2, &json), ZG_OK)
+      << zg_error();
+  EXPECT_NE(strstr(json, "\"trials\""), nullptr);
+  zg_text_free(json);
+  EXPECT_EQ(zg_advise(kModel, options + 2, 2, batch.arrays, 2, &json),
+            ZG_INVALID_ARGUMENT);
+  EXPECT_NE(strstr(zg_error(), "--machine"), nullptr) << zg_error();
+}
+
 TEST(Api, ReadsParameters) {
   Plan plan({"--micro-batch", "8"});
   zg_trainer *trainer = nullptr;

@@ -285,6 +285,16 @@ class Export(Case):
             np.testing.assert_array_equal(
                 trainer.state_dict()["out.weight"], arrays["out.weight"])
 
+    def test_advice_for_a_module(self):
+        module, ranks = Classifier(), 2
+        batch = (torch.randn(16, 8), torch.randint(0, 4, (16,)))
+        advice = zg.advise(module, "h100-sxm", batch, F.cross_entropy,
+                           ranks=ranks)
+        best = advice["trials"][0]["options"]
+        self.assertEqual(best["micro_batch"] * best["accumulate"] * ranks, 16)
+        plan = zg.compile(module, batch, F.cross_entropy, ranks=ranks, **best)
+        self.assertEqual(plan.samples, 16)
+
     def test_tied_weights_go_back(self):
         module, trained = Tied(), Tied()
         plan = zg.compile(module, example=(self.ids, self.labels),

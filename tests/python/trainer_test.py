@@ -243,6 +243,27 @@ class Training(Case):
         with self.assertRaisesRegex(zg.Error, "no model to compile"):
             loaded.dump(self.path("ir2"))
 
+    def test_advice(self):
+        """What is advised compiles, and fits as was said."""
+        data = arrays(GPT_DATA)
+        example = {name: array[:8] for name, array in data.items()}
+        given = {"example": example, "target": "cuda:sm_90", "zero": 1,
+                 "recompute": "none", "convolution": "generated", "ranks": 2}
+        advice = zg.advise(GPT, "h100-sxm", **given)
+        self.assertEqual(advice["rejected"], [])
+        (best,) = advice["trials"]
+        plan = zg.compile(GPT, **{**given, **best["options"]})
+        self.assertEqual(plan.samples, 8)
+        self.assertEqual(plan.simulate("h100-sxm")["step_seconds"],
+                         best["step_seconds"])
+        small = zg.advise(GPT, "h100-sxm", what_if="memory=5.14", **given)
+        self.assertEqual(small["trials"], [])
+        self.assertIn("needs", small["rejected"][0]["rejected"])
+        with self.assertRaisesRegex(zg.Error, "no-such-card"):
+            zg.advise(GPT, "no-such-card", **given)
+        with self.assertRaisesRegex(zg.InvalidArgument, "say global_batch"):
+            zg.advise(GPT, "h100-sxm", micro_batch=4, **given)
+
     def test_options(self):
         with self.assertRaisesRegex(
                 zg.InvalidArgument,

@@ -82,7 +82,14 @@ std::string rejectedText(const Trial &trial, const Advice &advice) {
 }
 
 Json trialJson(const Trial &trial, uint32_t ranks, const AdviceWishes &wishes) {
+  Json options;
+  for (const auto &[option, value] : trial.strategy.settings()) {
+    options[option] = value;
+  }
+  options["micro-batch"] = trial.micro_batch;
+  options["accumulate"] = trial.accumulate;
   Json json = {{"strategy", trial.strategy.text()},
+               {"options", options},
                {"micro_batch", trial.micro_batch},
                {"largest_micro_batch", trial.largest},
                {"accumulate", trial.accumulate},

@@ -284,6 +284,14 @@ exampleOf(const std::vector<std::string> &data) {
   return ExampleArrays{data.front(), std::move(arrays)};
 }
 
+absl::StatusOr<uint64_t>
+stepSamples(const CompileOptions &options,
+            const std::optional<ExampleArrays> &example) {
+  ZG_ASSIGN_OR_RETURN(std::vector<frontend::InputSignature> inputs,
+                      frontend::readInputs(options.model));
+  return uint64_t(stepOf(options, inputs, example).samples);
+}
+
 absl::Status bindSizes(CompileOptions &options,
                        const std::optional<ExampleArrays> &example) {
   ZG_ASSIGN_OR_RETURN(std::vector<frontend::InputSignature> inputs,

@@ -22,6 +22,12 @@ struct ExampleArrays {
 absl::StatusOr<std::optional<ExampleArrays>>
 exampleOf(const std::vector<std::string> &data);
 
+/// Returns how many samples a step has, by an option or by the example, which
+/// may be a batch of one; 0: neither says.
+absl::StatusOr<uint64_t>
+stepSamples(const CompileOptions &options,
+            const std::optional<ExampleArrays> &example);
+
 /// Decides the micro-batch, where options leave it open, and binds the dims
 /// that it and the example, of which there may be none, decide.
 absl::Status bindSizes(CompileOptions &options,
