@@ -168,7 +168,14 @@ class Trainer:
         options = {**plan_options(self.args, self.model), **self._options}
         if self.eval_dataset is not None:
             options.setdefault("evaluate", True)
-        count = min(len(self.train_dataset), options["micro_batch"])
+        if options["micro_batch"] == "auto":
+            if "global_batch" not in options:
+                raise InvalidArgument(
+                    "micro_batch='auto' divides the samples of a step: give "
+                    "global_batch=, how many those of all ranks are")
+            options.pop("accumulate")  # it follows
+        count = min(len(self.train_dataset),
+                    self.args.per_device_train_batch_size)
         example = self._batch([self.train_dataset[i] for i in range(count)])
         plan = compile(self.model, example, self._loss, **options)
         if len(self.train_dataset) < plan.samples:

@@ -99,6 +99,19 @@ class HuggingFace(Case):
         self.assertAlmostEqual(one.train().training_loss,
                                two.train().training_loss, 5)
 
+    def test_a_micro_batch_that_fits(self):
+        step = {"global_batch": 32, "micro_batch": "auto"}
+        whole = hf.Trainer(self.model, self.arguments(), Rows(64),
+                           memory="1GiB", **step).plan
+        self.assertEqual((whole.samples, whole.facts["accumulate"]), (32, 1))
+        limit = whole.memory["device"] - 1
+        less = hf.Trainer(self.model, self.arguments(), Rows(64), memory=limit,
+                          **step).plan
+        self.assertEqual((less.samples, less.facts["accumulate"]), (32, 2))
+        with self.assertRaisesRegex(zg.InvalidArgument, "give global_batch="):
+            hf.Trainer(self.model, self.arguments(), Rows(64),
+                       micro_batch="auto", memory="1GiB")
+
     def test_callbacks_and_checkpoints(self):
         seen = Seen()
         whole = hf.Trainer(copy.deepcopy(self.model), self.arguments(),
