@@ -353,10 +353,15 @@ FailureOr<KernelCost> costOfAttention(nn::KernelOp kernel) {
   if (isGradient) {
     roots.push_back(loops.ofScore);
   }
+  if (loops.ofBias) {
+    roots.push_back(loops.ofBias);
+  }
   if (loops.factor) {
     roots.push_back(loops.factor);
   }
-  counter.sweep(roots, elements * (isGradient ? 2 : 1));
+  // For queries, for keys and for a bias.
+  int64_t times = !isGradient ? 1 : loops.ofBias ? 3 : 2;
+  counter.sweep(roots, elements * times);
   for (unsigned i = 0; i < kernel.getNumResults(); ++i) {
     counter.write(i);
   }
@@ -370,12 +375,13 @@ FailureOr<KernelCost> costOfAttention(nn::KernelOp kernel) {
     moved = std::min(moved, nn::tensorBytes(operand.getType()));
   }
   OperationCount &count = loops.element.isF64() ? cost.f64 : cost.f32;
-  // A maximum, a difference and a sum; twice two differences and products.
-  count.simple += elements * (isGradient ? 8 : 3);
-  count.special += elements * (isGradient ? 2 : 1);
-  count.multiplyAdds +=
-      elements * (isGradient ? 4 * shape.size + 3 * shape.valueSize
-                             : shape.size + shape.valueSize);
+  // A maximum, a difference and a sum; each time two differences and products.
+  count.simple += elements * (isGradient ? 4 * times : 3);
+  count.special += elements * times;
+  count.multiplyAdds += elements * times * (shape.size + shape.valueSize);
+  if (isGradient) {
+    count.multiplyAdds += elements * (2 * shape.size + shape.valueSize);
+  }
   return cost;
 }
 

@@ -95,7 +95,8 @@ static double workOf(Operation *op) {
   }
   if (isa<nn::AttentionOp, nn::AttentionGradOp>(op)) {
     double keys = double(nn::shapeOf(op->getOperand(1))[1]);
-    double products = isa<nn::AttentionOp>(op) ? 2 : 5;
+    auto gradient = dyn_cast<nn::AttentionGradOp>(op);
+    double products = !gradient ? 2 : gradient.getDbias() ? 7 : 5;
     return products * keys * double(nn::elementsOf(op->getOperand(0)));
   }
   return 0;

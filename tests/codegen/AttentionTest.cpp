@@ -30,26 +30,25 @@ std::string widened(const std::string &type, int64_t elements) {
          type.substr(end);
 }
 
-/// An attention and its gradient, which returns out, max, inverse, dq, dk and
-/// dv of q, k, v, dout and what the scores are made of besides.
+/// An attention and its gradient, which returns out, max, inverse, dq, dk, dv
+/// and the gradient of a bias of q, k, v, dout and what the scores are made of
+/// besides.
 std::string programOf(const AttentionCase &attention) {
-  std::vector<std::string> types = attention.arguments();
-  std::string arguments, slices;
-  const std::string names[] = {"q", "k", "v"};
-  for (auto [i, name] : llvm::enumerate(names)) {
-    std::string wide = widened(types[i], attention.between);
+  std::string arguments, slices, extras;
+  for (const auto &[name, type] : attention.arguments()) {
+    if (name == "mask" || name == "bias") {
+      extras += ", %" + name + ": tensor<" + type + ">";
+      continue;
+    }
+    std::string wide = widened(type, attention.between);
     arguments += "%all_" + name + ": tensor<" + wide + ">, ";
     slices += "%" + name + " = nn.slice %all_" + name + " [0, 0, 0, " +
               std::to_string(attention.between) +
-              "] step [1, 1, 1, 1] : tensor<" + wide + "> -> tensor<" +
-              types[i] + ">\n";
+              "] step [1, 1, 1, 1] : tensor<" + wide + "> -> tensor<" + type +
+              ">\n";
   }
-  arguments += "%dout: tensor<" + attention.outType() + ">";
-  if (types.size() > 3) {
-    arguments += ", %extra: tensor<" + types[3] + ">";
-  }
-  return "nn.program @f(" + arguments + ") {\n" + slices + attention.text() +
-         "nn.return\n}";
+  return "nn.program @f(" + arguments + "%dout: tensor<" + attention.outType() +
+         ">" + extras + ") {\n" + slices + attention.text() + "nn.return\n}";
 }
 
 /// A program with the gradient of its attention, and results.
@@ -61,7 +60,8 @@ public:
       ADD_FAILURE() << program.diagnostics();
       return;
     }
-    function().walk([&](nn::AttentionOp op) { addGradient(op); });
+    bool hasBias = attention.arguments().back().first == "bias";
+    function().walk([&](nn::AttentionOp op) { addGradient(op, hasBias); });
   }
 
   nn::ProgramOp function() { return program.function("f"); }
@@ -71,17 +71,24 @@ public:
   }
 
 private:
-  void addGradient(nn::AttentionOp op) {
+  /// Adds the gradient also of a bias, the last operand.
+  void addGradient(nn::AttentionOp op, bool hasBias) {
     Block &body = function().getBody().front();
     OpBuilder builder(body.getTerminator());
     SmallVector<Value> gradients(op->getNumOperands());
-    auto isOfProducts = [](unsigned operand) { return operand < 3; };
+    unsigned bias = hasBias ? op->getNumOperands() - 1 : 0;
+    auto isWanted = [&](unsigned operand) {
+      return operand < 3 || operand == bias;
+    };
     EXPECT_TRUE(succeeded(
         cast<nn::DifferentiableOpInterface>(op.getOperation())
             .buildGradient(builder, {body.getArgument(3), Value(), Value()},
-                           isOfProducts, gradients)));
+                           isWanted, gradients)));
     SmallVector<Value> results(op.getResults());
     llvm::append_range(results, ArrayRef(gradients).take_front(3));
+    if (hasBias) {
+      results.push_back(gradients[bias]);
+    }
     body.getTerminator()->setOperands(results);
     function().setFunctionType(builder.getFunctionType(
         body.getArgumentTypes(), ValueRange(results).getTypes()));
@@ -339,6 +346,11 @@ const AttentionCase kCases[] = {
     {"one", 1, 1, 1, 1, 1, 1, 1, Scores::Scaled},
     {"one_row", 1, 1, 3, 1, 1, 13, 11, Scores::Scaled},
     {"bias", 2, 20, 70, 2, 2, 16, 80, Scores::Bias},
+    {"bias_of_many", 130, 5, 6, 2, 1, 4, 4, Scores::Bias},
+    {"bias_of_one", 1, 66, 3, 2, 2, 8, 8, Scores::Bias},
+    {"bias_weighed", 3, 130, 70, 2, 1, 16, 16, Scores::BiasOfWeighed},
+    {"bias_padded", 2, 130, 130, 2, 2, 16, 16, Scores::BiasOfPadded},
+    {"bias_f64", 2, 66, 5, 2, 2, 8, 8, Scores::BiasOfPadded, "f64"},
     {"capped", 1, 64, 128, 1, 1, 64, 64, Scores::Capped},
     {"weighed", 1, 70, 70, 2, 1, 12, 12, Scores::Weighed},
     {"large_heads", 1, 64, 64, 1, 1, 256, 96, Scores::Causal},
@@ -363,6 +375,8 @@ std::vector<AttentionCase> casesOfTensorCores() {
       {"grouped_f16", 2, 65, 65, 6, 2, 16, 16, Scores::Causal, "f16"});
   cases.push_back(
       {"heads_of_128", 1, 130, 130, 2, 1, 128, 128, Scores::Causal, "bf16"});
+  cases.push_back({"bias_of_heads_of_128", 2, 70, 66, 2, 1, 128, 128,
+                   Scores::BiasOfWeighed, "bf16"});
   return cases;
 }
 

@@ -37,20 +37,31 @@ std::string compared(const std::string &name, const std::string &kind,
          " : " + tensor(ints) + " -> " + tensor(bools) + "\n";
 }
 
+bool hasMask(Scores scores) {
+  return scores == Scores::Padding || scores == Scores::BiasOfPadded;
+}
+
+bool hasBias(Scores scores) {
+  return scores == Scores::Bias || scores == Scores::BiasOfWeighed ||
+         scores == Scores::BiasOfPadded;
+}
+
 } // namespace
 
-std::vector<std::string> AttentionCase::arguments() const {
-  std::vector<std::string> types = {
-      typeOf({batch, queries, heads, size}, element),
-      typeOf({batch, keys, keyHeads, size}, element),
-      typeOf({batch, keys, keyHeads, valueSize}, element)};
-  if (scores == Scores::Padding) {
-    types.push_back(typeOf({batch, keys}, "i1"));
-  } else if (scores == Scores::Bias) {
-    types.push_back(
-        typeOf({heads, queries, keys}, element == "f64" ? "f64" : "f32"));
+std::vector<std::pair<std::string, std::string>>
+AttentionCase::arguments() const {
+  std::vector<std::pair<std::string, std::string>> arguments = {
+      {"q", typeOf({batch, queries, heads, size}, element)},
+      {"k", typeOf({batch, keys, keyHeads, size}, element)},
+      {"v", typeOf({batch, keys, keyHeads, valueSize}, element)}};
+  if (hasMask(scores)) {
+    arguments.push_back({"mask", typeOf({batch, keys}, "i1")});
   }
-  return types;
+  if (hasBias(scores)) {
+    arguments.push_back({"bias", typeOf({heads, keys, queries},
+                                        element == "f64" ? "f64" : "f32")});
+  }
+  return arguments;
 }
 
 std::string AttentionCase::outType() const {
@@ -72,6 +83,25 @@ std::string AttentionCase::region() const {
       "\n%i = nn.iota 3 : " + tensor(ints) +
       "\n%j = nn.iota 2 : " + tensor(ints) + "\n" +
       compared("causal", "le", "j", "i", ints);
+  std::string kept = "%least = nn.constant dense<2> : " + tensor(ints) + "\n" +
+                     compared("kept", "ge", "j", "least", ints) +
+                     "%more = nn.constant dense<1.25> : " + tensor(type) +
+                     "\n" + masked("kept", "more", "0.0", ints, type);
+  if (hasMask(scores)) {
+    std::string narrow = typeOf({batch, 1, keys, 1}, "i1");
+    text += "%narrow = nn.reshape %given_mask : " +
+            tensor(typeOf({batch, keys}, "i1")) + " -> " + tensor(narrow) +
+            "\n%there = nn.broadcast %narrow : " + tensor(narrow) + " -> " +
+            tensor(bools) + "\n";
+  }
+  if (hasBias(scores)) {
+    std::string score = element == "f64" ? "f64" : "f32";
+    std::string once = typeOf({1, heads, keys, queries}, score);
+    text += "%once = nn.reshape %given_bias : " +
+            tensor(typeOf({heads, keys, queries}, score)) + " -> " +
+            tensor(once) + "\n%each = nn.broadcast %once : " + tensor(once) +
+            " -> " + tensor(type) + "\n";
+  }
   switch (scores) {
   case Scores::Scaled:
     return text + "nn.yield %scaled : " + tensor(type) + "\n";
@@ -113,37 +143,29 @@ std::string AttentionCase::region() const {
            "%both = nn.binary logical_and %causal, %other : " + tensor(bools) +
            "\n" + masked("both", "scaled", "-3.0e38", ints, type) +
            "nn.yield %seenscaled : " + tensor(type) + "\n";
-  case Scores::Padding: {
-    std::string narrow = typeOf({batch, 1, keys, 1}, "i1");
-    return text + "%wide = nn.reshape %given : " +
-           tensor(typeOf({batch, keys}, "i1")) + " -> " + tensor(narrow) +
-           "\n%there = nn.broadcast %wide : " + tensor(narrow) + " -> " +
-           tensor(bools) +
-           "\n%both = nn.binary logical_and %causal, %there : " +
-           tensor(bools) + "\n" +
-           masked("both", "scaled", "-3.0e38", ints, type) +
+  case Scores::Padding:
+    return text +
+           "%both = nn.binary logical_and %causal, %there : " + tensor(bools) +
+           "\n" + masked("both", "scaled", "-3.0e38", ints, type) +
            "nn.yield %seenscaled : " + tensor(type) + "\n";
-  }
-  case Scores::Bias: {
-    std::string score = element == "f64" ? "f64" : "f32";
-    std::string bias = typeOf({heads, queries, keys}, score);
-    std::string turned = typeOf({heads, keys, queries}, score);
-    std::string wide = typeOf({1, heads, keys, queries}, score);
-    return text + "%turned = nn.transpose %given [0, 2, 1] : " + tensor(bias) +
-           " -> " + tensor(turned) +
-           "\n%wide = nn.reshape %turned : " + tensor(turned) + " -> " +
-           tensor(wide) + "\n%bias = nn.broadcast %wide : " + tensor(wide) +
-           " -> " + tensor(type) +
-           "\n%x = nn.binary add %scaled, %bias : " + tensor(type) +
+  case Scores::Bias:
+    return text + "%x = nn.binary add %scaled, %each : " + tensor(type) +
            "\nnn.yield %x : " + tensor(type) + "\n";
-  }
-  case Scores::Weighed:
-    return text + "%two = nn.constant dense<2> : " + tensor(ints) + "\n" +
-           compared("kept", "ge", "j", "two", ints) +
-           "%more = nn.constant dense<1.25> : " + tensor(type) + "\n" +
-           masked("kept", "more", "0.0", ints, type) +
-           "nn.yield %scaled, %seenmore : " + tensor(type) + ", " +
+  case Scores::BiasOfPadded:
+    return text + "%two = nn.constant dense<2.0> : " + tensor(type) +
+           "\n%twice = nn.binary mul %each, %two : " + tensor(type) +
+           "\n%x = nn.binary add %scaled, %twice : " + tensor(type) +
+           "\n%both = nn.binary logical_and %causal, %there : " +
+           tensor(bools) + "\n" + masked("both", "x", "-3.0e38", ints, type) +
+           "nn.yield %seenx : " + tensor(type) + "\n";
+  case Scores::BiasOfWeighed:
+    return text + "%x = nn.binary add %scaled, %each : " + tensor(type) + "\n" +
+           masked("causal", "x", "-3.0e38", ints, type) + kept +
+           "nn.yield %seenx, %seenmore : " + tensor(type) + ", " +
            tensor(type) + "\n";
+  case Scores::Weighed:
+    return text + kept + "nn.yield %scaled, %seenmore : " + tensor(type) +
+           ", " + tensor(type) + "\n";
   case Scores::Capped:
     return text + "%x = nn.unary tanh %scaled : " + tensor(type) + " -> " +
            tensor(type) + "\nnn.yield %x : " + tensor(type) + "\n";
@@ -152,18 +174,19 @@ std::string AttentionCase::region() const {
 }
 
 std::string AttentionCase::text() const {
-  std::vector<std::string> types = arguments();
-  bool hasExtra = types.size() > 3;
-  std::string list = tensor(types[0]) + ", " + tensor(types[1]) + ", " +
-                     tensor(types[2]) +
-                     (hasExtra ? ", " + tensor(types[3]) : "");
+  std::string types, extras, given;
+  for (const auto &[name, type] : arguments()) {
+    types += (types.empty() ? "" : ", ") + tensor(type);
+    if (name == "mask" || name == "bias") {
+      extras += (extras.empty() ? " with %" : ", %") + name;
+      given += ", %given_" + name + ": " + tensor(type);
+    }
+  }
   std::string rows =
       typeOf({batch, heads, queries}, element == "f64" ? "f64" : "f32");
-  return "%out, %max, %inverse = nn.attention %q, %k, %v" +
-         std::string(hasExtra ? " with %extra" : "") +
-         (zeroMasked ? " zero_masked" : "") + " : (" + list + ") -> (" +
+  return "%out, %max, %inverse = nn.attention %q, %k, %v" + extras +
+         (zeroMasked ? " zero_masked" : "") + " : (" + types + ") -> (" +
          tensor(outType()) + ", " + tensor(rows) + ", " + tensor(rows) +
-         ") {\n^bb0(%score: " + tensor(scoreType()) +
-         (hasExtra ? ", %given: " + tensor(types[3]) : "") + "):\n" + region() +
-         "}\n";
+         ") {\n^bb0(%score: " + tensor(scoreType()) + given + "):\n" +
+         region() + "}\n";
 }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace mlir::zg::testing {
@@ -19,10 +20,14 @@ enum class Scores {
   Padding,  ///< Keys that data mask, with causal ones.
   Added, ///< Causal, as a number that is added, from a comparison turned round.
   Late,  ///< Only keys at least 70 before the query, else -infinity.
-  Excluded, ///< Causal, and query 70 sees none, by a finite mask.
-  Bias,     ///< A number a head, query and key is added.
-  Capped,   ///< tanh.
-  Weighed,  ///< Probabilities of keys from 2 on are multiplied by 1.25, else 0.
+  Excluded,      ///< Causal, and query 70 sees none, by a finite mask.
+  Bias,          ///< A number a head, query and key is added, which is trained.
+  BiasOfWeighed, ///< Such a number is added to causal scores, and the
+                 ///< probabilities of keys from 2 on are multiplied by 1.25.
+  BiasOfPadded,  ///< Such a number, times 2, is added to scores of keys that
+                 ///< data mask.
+  Capped,        ///< tanh.
+  Weighed, ///< Probabilities of keys from 2 on are multiplied by 1.25, else 0.
 };
 
 struct AttentionCase {
@@ -34,8 +39,9 @@ struct AttentionCase {
   /// Counts the elements that lie between rows of q, k and v.
   int64_t between = 0;
 
-  /// Types, without tensor<>, of %q, %k, %v and, of some, %extra.
-  std::vector<std::string> arguments() const;
+  /// Returns names and types, without % and tensor<>: of q, k, v and, of some,
+  /// of a mask and of a bias.
+  std::vector<std::pair<std::string, std::string>> arguments() const;
   std::string outType() const;
   /// Makes %out, %max and %inverse of the arguments.
   std::string text() const;

@@ -131,8 +131,9 @@ void Frame::run(AttentionGradOp op) {
   Block &region = op.getScores().front();
   const std::vector<Tensor> yields = Frame().run(region, arguments);
   Tensor p = yields.front();
+  unsigned weighs = scoreYieldsOf(op);
   auto factor = [&](size_t place) {
-    return yields.size() > 2 ? yields[2].values[place] : 1;
+    return yields.size() > weighs ? yields[weighs].values[place] : 1;
   };
   at.forQueries([&](int64_t b, int64_t h, int64_t i) {
     for (int64_t j = 0; j < at.shape.keys; ++j) {
@@ -145,7 +146,8 @@ void Frame::run(AttentionGradOp op) {
     }
   });
   arguments[1] = dp;
-  const Tensor ds = Frame().run(region, arguments)[1];
+  const std::vector<Tensor> gradients = Frame().run(region, arguments);
+  const Tensor &ds = gradients[1];
   at.forQueries([&](int64_t b, int64_t h, int64_t i) {
     for (int64_t j = 0; j < at.shape.keys; ++j) {
       size_t place = at.score(b, h, i, j);
@@ -159,4 +161,11 @@ void Frame::run(AttentionGradOp op) {
   values[op.getDq()] = dq;
   values[op.getDk()] = dk;
   values[op.getDv()] = dv;
+  if (op.getDbias()) {
+    Tensor dbias = empty(op.getDbias());
+    for (size_t i = 0; i < gradients[2].values.size(); ++i) {
+      dbias.values[i % dbias.values.size()] += gradients[2].values[i];
+    }
+    values[op.getDbias()] = dbias;
+  }
 }

@@ -165,9 +165,10 @@ void AttentionBlock::share(ArrayRef<Value> sums, bool transposed) {
   body.syncBlock();
 }
 
-void AttentionBlock::storeRows(
-    unsigned result, ArrayRef<Value> sums, const OperandRows &rows,
-    int64_t size, llvm::function_ref<Value(int64_t, Value)> adjust) {
+void AttentionBlock::storeRows(unsigned result, ArrayRef<Value> sums,
+                               const OperandRows &rows, int64_t size,
+                               llvm::function_ref<Value(int64_t, Value)> adjust,
+                               Value first) {
   int64_t together = size % kOwn == 0 ? kOwn : 1;
   for (auto [number, value] : llvm::enumerate(sums)) {
     if (number % together != 0) {
@@ -177,6 +178,7 @@ void AttentionBlock::storeRows(
     int64_t firstCol = int64_t(number) / (kOwn * kOwn) * kTile + place % kOwn;
     Value row = l.add(ownRow, l.index(place / kOwn));
     Value col = l.add(ownCol, l.index(firstCol));
+    col = first ? l.add(first, col) : col;
     Value inside =
         l.logicalAnd(l.compare(arith::CmpIPredicate::slt, row, rows.count),
                      l.compare(arith::CmpIPredicate::slt, col, l.index(size)));

@@ -49,10 +49,11 @@ public:
                   const OperandRows &rows, int64_t size);
   /// Puts a tile into the shared one, or its transpose.
   void share(ArrayRef<Value> sums, bool transposed);
-  /// Stores tiles of kTile columns each as rows of a result.
+  /// Stores tiles of kTile columns each as rows of a result, from its column
+  /// `first` on; null: from its first.
   void storeRows(unsigned result, ArrayRef<Value> sums, const OperandRows &rows,
-                 int64_t size,
-                 llvm::function_ref<Value(int64_t, Value)> adjust);
+                 int64_t size, llvm::function_ref<Value(int64_t, Value)> adjust,
+                 Value first = {});
 
   /// Loads and stores neighbouring numbers.
   Sums load(Value pointer, Value offset, int64_t count = kOwn);

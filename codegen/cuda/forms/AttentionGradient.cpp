@@ -8,8 +8,8 @@ using namespace mlir::zg::cuda;
 
 namespace {
 
-/// Computes the gradient of a block of queries by all keys, or that of a block
-/// of keys and values by all queries.
+/// Computes the gradient of a block of queries by all keys, that of a block of
+/// keys and values by all queries, or that of a block of a bias by all samples.
 class Backward final : public AttentionKernel {
 public:
   Backward(CudaBody &body, AttentionLoops &loops, StringRef name)
@@ -24,6 +24,9 @@ public:
         },
         [&](Value keyHead, Value key) {
           emitKeys(l.mul(keyHead, l.index(shape.group())), key);
+        },
+        [&](Value number, Value query, Value key) {
+          emitBias(number, query, key);
         });
   }
 
@@ -80,6 +83,25 @@ private:
           return next;
         });
   }
+  /// Computes a block of the bias of a head that each sample has.
+  void emitBias(Value ofSample, Value query, Value key) {
+    Sums sums = loops.addSamples(body, ofSample, block.zeros(),
+                                 [&](Value number, ValueRange carried) {
+                                   head = number;
+                                   return addSample(query, key, carried);
+                                 });
+    block.storeRows(3, sums, loops.biasFrom(l, ofSample, key), shape.queries,
+                    same, query);
+  }
+  /// Adds what a sample's head contributes to the gradient of the bias.
+  Sums addSample(Value query, Value key, ValueRange sums) {
+    bringRows(query);
+    return ifSeen(sees(query, key), sums, [&] {
+      auto [weights, gradients] =
+          computeGradients(query, key, /*isOfBias=*/true);
+      return AttentionLoops::added(l, sums, gradients);
+    });
+  }
   static Value same(int64_t, Value value) { return value; }
   Value sees(Value query, Value key) {
     return loops.sees(l, query, key, [&] { return anyMasked(); });
@@ -100,8 +122,9 @@ private:
       bring(loops.delta, block.deltas);
     });
   }
-  /// Returns the probabilities, and the gradients of the scores.
-  std::pair<Sums, Sums> computeGradients(Value query, Value key) {
+  /// Returns the probabilities, and the gradients of the scores or of the bias.
+  std::pair<Sums, Sums> computeGradients(Value query, Value key,
+                                         bool isOfBias = false) {
     OperandRows keys = keysFrom(key);
     OperandRows queries = queriesFrom(query);
     Sums weights = block.multiplyRows(k, keys, q, queries, shape.size);
@@ -117,7 +140,8 @@ private:
       Value above = l.sub(loops.emitWeighed(body, chunk, gradients[number]),
                           deltas[number % kOwn]);
       weights[number] = loops.emitWeighed(body, chunk, weight);
-      gradients[number] = loops.emitGradient(body, chunk, l.mul(weight, above));
+      gradients[number] =
+          loops.emitGradient(body, chunk, l.mul(weight, above), isOfBias);
     });
     return {weights, gradients};
   }

@@ -1,9 +1,9 @@
 //===- AttentionKernel.h - what attention and its gradient share ----------===//
 //
-// A block of threads computes a block of queries, or of keys. A tile of scores,
-// keys by queries, is in the threads' registers; so are the sums that become
-// the result. Probabilities pass through shared memory from one product to the
-// next. Scores are multiplied again wherever they are needed.
+// A block of threads computes a block of queries, of keys, or of a bias. A tile
+// of scores, keys by queries, is in the threads' registers; so are the sums
+// that become the result. Probabilities pass through shared memory from one
+// product to the next. Scores are multiplied again wherever they are needed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -69,13 +69,15 @@ protected:
             llvm::function_ref<SmallVector<Value>(Value, ValueRange)> emit) {
     return body.loop(lo, hi, 1, sums, [&](Value number, ValueRange carried) {
       Value first = l.mul(number, l.index(kTile));
-      Value seen = sees(first);
-      return seen ? body.either(
-                        seen, carried.getTypes(),
-                        [&] { return emit(first, carried); },
-                        [&] { return SmallVector<Value>(carried); })
-                  : emit(first, carried);
+      return ifSeen(sees(first), carried, [&] { return emit(first, carried); });
     });
+  }
+  /// Returns what `emit` does where `seen` holds or is null, else `carried`.
+  SmallVector<Value> ifSeen(Value seen, ValueRange carried,
+                            llvm::function_ref<SmallVector<Value>()> emit) {
+    return seen ? body.either(seen, carried.getTypes(), emit,
+                              [&] { return SmallVector<Value>(carried); })
+                : emit();
   }
   /// Returns whether all keys of some query are masked, by the shared maxima.
   Value anyMasked() {

@@ -325,7 +325,8 @@ Value TensorAttention::power(Value x, Value base) {
 
 void TensorAttention::storeRows(
     unsigned result, ArrayRef<Value> sums, const OperandRows &rows,
-    int64_t size, llvm::function_ref<Value(int64_t, Value)> adjust) {
+    int64_t size, llvm::function_ref<Value(int64_t, Value)> adjust,
+    Value first) {
   int64_t together = size % 2 == 0 ? 2 : 1;
   for (int64_t row = 0; row < 2; ++row) {
     Value own = rowOf(row);
@@ -333,6 +334,7 @@ void TensorAttention::storeRows(
     Value isRow = l.compare(arith::CmpIPredicate::slt, own, rows.count);
     for (int64_t i = 0; i < int64_t(sums.size()) / 2; i += together) {
       Value col = colOf(numberOf(i, row));
+      col = first ? l.add(first, col) : col;
       Value isCol = l.compare(arith::CmpIPredicate::slt, col, l.index(size));
       body.when(l.logicalAnd(isRow, isCol), [&] {
         Values stored;

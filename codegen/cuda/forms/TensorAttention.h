@@ -5,10 +5,10 @@
 // keys or queries, in their order; each warp has kRows of the rows. Scores are
 // in registers, where they become an operand of the next product. What is
 // multiplied has 16 bits, sums have 32. The gradient multiplies the scores
-// twice, once for the queries and once for the keys: so nothing is added up
-// that another block of threads computes, and bits are always the same. They
-// differ from those of the core ops (AttentionLoops.h), and may differ between
-// GPUs, as those of a library's products do.
+// twice, once for the queries and once for the keys, and once more for a bias:
+// so nothing is added up that another block of threads computes, and bits are
+// always the same. They differ from those of the core ops (AttentionLoops.h),
+// and may differ between GPUs, as those of a library's products do.
 //
 //===----------------------------------------------------------------------===//
 
@@ -64,6 +64,8 @@ protected:
     Value first, slot;
     SharedMatrix a, b;
   };
+  /// Returns the turn of columns from number * turn on.
+  Turn turnOf(Value number);
   /// Returns the sums after add(turn, sums) for the columns of blocks [lo, hi),
   /// in order. bring(turn) brings its columns; where there is room for two
   /// turns', those of the next one come while one is added.
@@ -86,10 +88,12 @@ protected:
   /// matrix as the tile has columns.
   Values addProduct(ValueRange sums, ArrayRef<Value> tile,
                     const SharedMatrix &matrix, int64_t size);
-  /// Stores tiles as rows of a result.
+  /// Stores tiles as rows of a result, from its column `first` on; null: from
+  /// its first.
   void storeRows(unsigned result, ArrayRef<Value> sums, const OperandRows &rows,
                  int64_t size,
-                 llvm::function_ref<Value(int64_t row, Value)> adjust);
+                 llvm::function_ref<Value(int64_t row, Value)> adjust,
+                 Value first = {});
 
   /// Calls emit(number, row, chunk) for each number of this thread in the tile
   /// of a turn. `row` is 0 or 1.
@@ -133,9 +137,6 @@ protected:
   /// has.
   SharedMatrix columns;
   Value head;
-
-private:
-  Turn turnOf(Value number);
 };
 
 /// Emits the block of threads `item` of a kernel of attention, or of its

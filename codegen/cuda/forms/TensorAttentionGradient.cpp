@@ -9,8 +9,8 @@ using namespace mlir::zg::cuda;
 
 namespace {
 
-/// Computes the gradient of a block of queries by all keys, or that of a block
-/// of keys and values by all queries.
+/// Computes the gradient of a block of queries by all keys, that of a block of
+/// keys and values by all queries, or that of a block of a bias by all samples.
 class Backward final : public TensorAttention {
 public:
   Backward(CudaBody &body, AttentionLoops &loops, StringRef name)
@@ -33,6 +33,9 @@ public:
         },
         [&](Value keyHead, Value key) {
           emitKeys(l.mul(keyHead, l.index(shape.group())), key);
+        },
+        [&](Value number, Value query, Value key) {
+          emitBias(number, query, key);
         });
   }
 
@@ -95,8 +98,7 @@ private:
                      softmaxOf(l.add(query, rowOf(1)))};
     auto [lo, hi] = loops.keyBlocksOf(l, query);
     if (loops.mayMaskAll()) {
-      Value all = anyMasked(
-          [&](Value place) { return ofQuery(loops.max, l.add(query, place)); });
+      Value all = isMasked(query);
       lo = l.select(all, l.index(0), lo);
       hi = l.select(all, l.index(loops.keyBlocks()), hi);
     }
@@ -139,13 +141,7 @@ private:
                  ValueRange sums) {
     auto addBlocks = [&](Value lo, Value hi, ValueRange before) {
       return forTurns(
-          lo, hi, before,
-          [&](const Turn &queries) {
-            OperandRows cols = loops.queriesFrom(l, head, queries.first);
-            bring(loops.q, cols, turn, queries.a);
-            bring(loops.dout, cols, turn, queries.b);
-            bringSoftmax(queries);
-          },
+          lo, hi, before, [&](const Turn &queries) { bringQueries(queries); },
           [&](const Turn &queries, ValueRange carried) {
             return addQueries(k, v, queries, key, ofKeys, carried);
           });
@@ -164,11 +160,8 @@ private:
               l.logicalAnd(l.compare(arith::CmpIPredicate::sge, block, lo),
                            l.compare(arith::CmpIPredicate::slt, block, hi));
           Value query = l.mul(block, l.index(kBlock));
-          Value masked = anyMasked([&](Value place) {
-            return ofQuery(loops.max, l.add(query, place));
-          });
           return body.either(
-              l.logicalOr(inside, masked), carried.getTypes(),
+              l.logicalOr(inside, isMasked(query)), carried.getTypes(),
               [&] {
                 return addBlocks(block, l.add(block, l.index(1)), carried);
               },
@@ -177,51 +170,114 @@ private:
   }
   Values addQueries(const Rows &k, const Rows &v, const Turn &queries,
                     Value key, size_t ofKeys, ValueRange sums) {
-    SmallVector<Softmax> own = softmaxOfCols(queries);
     auto [weights, gradients] =
-        computeGradients(k, v, queries, queries.first, key,
-                         /*rowsAreKeys=*/true, [&](int64_t number, int64_t) {
-                           return own[number / kSums * 2 + number % 2];
-                         });
+        gradientsOfKeys(k, v, queries, key, /*isOfBias=*/false);
     Values next = addProduct(sums.take_front(ofKeys), gradients, queries.a,
                              padded(shape.size));
     llvm::append_range(next, addProduct(sums.drop_front(ofKeys), weights,
                                         queries.b, padded(shape.valueSize)));
     return next;
   }
+  /// Computes a block of the bias of a head that each sample has, a turn of its
+  /// queries after the other.
+  void emitBias(Value ofSample, Value query, Value key) {
+    Value lo = l.divide(query, turn).first;
+    Value hi = l.add(lo, l.index(kBlock / turn));
+    body.loop(lo, hi, 1, {}, [&](Value number, ValueRange) {
+      Turn queries = turnOf(number);
+      Values sums = loops.addSamples(
+          body, ofSample, zeros(turn), [&](Value own, ValueRange carried) {
+            head = own;
+            return addSample(queries, query, key, carried);
+          });
+      storeRows(3, sums, loops.biasFrom(l, ofSample, key), shape.queries, same,
+                queries.first);
+      return Values();
+    });
+  }
+  /// Adds what a sample's head contributes to the gradient of the bias, of a
+  /// turn of the block of queries from `query` on.
+  Values addSample(const Turn &queries, Value query, Value key,
+                   ValueRange sums) {
+    auto add = [&] {
+      body.syncBlock();
+      OperandRows rows = loops.keysFrom(l, head, key);
+      Rows k = bringFirstRows(loops.k, rows, shape.size);
+      Rows v = bringRows(loops.v, rows, shape.valueSize);
+      bringQueries(queries);
+      arrive();
+      return AttentionLoops::added(
+          l, sums,
+          gradientsOfKeys(k, v, queries, key, /*isOfBias=*/true).second);
+    };
+    Value seen = loops.sees(l, query, key, [&] {
+      return loops.mayMaskAll() ? isMasked(query)
+                                : l.integer(l.b.getI1Type(), 0);
+    });
+    return seen ? body.either(seen, sums.getTypes(), add,
+                              [&] { return Values(sums); })
+                : add();
+  }
   static Value same(int64_t, Value value) { return value; }
 
-  /// Returns the probabilities of a tile, and the gradients of its scores.
-  /// Rows of `first` and columns a make the scores, rows of `second` and
-  /// columns b the gradients of probabilities.
+  /// Returns whether some query of a block sees nothing but masked keys.
+  Value isMasked(Value query) {
+    return anyMasked(
+        [&](Value place) { return ofQuery(loops.max, l.add(query, place)); });
+  }
+  /// Brings what the gradient needs of a turn's queries.
+  void bringQueries(const Turn &queries) {
+    OperandRows cols = loops.queriesFrom(l, head, queries.first);
+    bring(loops.q, cols, turn, queries.a);
+    bring(loops.dout, cols, turn, queries.b);
+    bringSoftmax(queries);
+  }
+  /// Returns the probabilities of a tile of keys by a turn's queries, and the
+  /// gradients of its scores or of the bias.
+  std::pair<Values, Values> gradientsOfKeys(const Rows &k, const Rows &v,
+                                            const Turn &queries, Value key,
+                                            bool isOfBias) {
+    SmallVector<Softmax> own = softmaxOfCols(queries);
+    return computeGradients(
+        k, v, queries, queries.first, key, /*rowsAreKeys=*/true,
+        [&](int64_t number, int64_t) {
+          return own[number / kSums * 2 + number % 2];
+        },
+        isOfBias);
+  }
+  /// Returns the probabilities of a tile, and the gradients of its scores or of
+  /// the bias. Rows of `first` and columns a make the scores, rows of `second`
+  /// and columns b the gradients of probabilities.
   std::pair<Values, Values>
   computeGradients(const Rows &first, const Rows &second, const Turn &cols,
                    Value query, Value key, bool rowsAreKeys,
-                   llvm::function_ref<Softmax(int64_t, int64_t)> softmaxOf) {
+                   llvm::function_ref<Softmax(int64_t, int64_t)> softmaxOf,
+                   bool isOfBias = false) {
     Values products = multiply(first, cols.a, padded(shape.size));
     size_t count = products.size();
     llvm::append_range(products,
                        multiply(second, cols.b, padded(shape.valueSize)));
     int64_t allCols = rowsAreKeys ? shape.queries : shape.keys;
-    Values both =
-        ofTile(query, key, rowsAreKeys, ValueRange(products).getTypes(),
-               [&](auto assume) {
-                 Values next = products;
-                 forScores(query, key, rowsAreKeys,
-                           [&](int64_t i, int64_t row, Chunk &chunk) {
-                             assume(chunk);
-                             Value inside = isCol(cols.first, i, allCols);
-                             computeGradient(softmaxOf(i, row), chunk, inside,
-                                             next[i], next[count + i]);
-                           });
-                 return next;
-               });
+    Values both = ofTile(
+        query, key, rowsAreKeys, ValueRange(products).getTypes(),
+        [&](auto assume) {
+          Values next = products;
+          forScores(query, key, rowsAreKeys,
+                    [&](int64_t i, int64_t row, Chunk &chunk) {
+                      assume(chunk);
+                      Value inside = isCol(cols.first, i, allCols);
+                      computeGradient(softmaxOf(i, row), chunk, inside,
+                                      isOfBias, next[i], next[count + i]);
+                    });
+          return next;
+        });
     return {Values(ArrayRef(both).take_front(count)),
             Values(ArrayRef(both).drop_front(count))};
   }
-  /// Makes of a score its probability, and of that's gradient the score's.
+  /// Makes of a score its probability, and of that's gradient the score's or
+  /// the bias's.
   void computeGradient(const Softmax &softmax, Chunk &chunk, Value inside,
-                       Value &score, Value &gradient) {
+                       bool isOfBias, Value &score, Value &gradient) {
     Value x = loops.emitScores(body, chunk, score);
     Value weight = l.mul(power(x, softmax.max), softmax.inverse);
     if (inside) {
@@ -230,7 +286,7 @@ private:
     Value above =
         l.sub(loops.emitWeighed(body, chunk, gradient), softmax.delta);
     score = loops.emitWeighed(body, chunk, weight);
-    gradient = loops.emitGradient(body, chunk, l.mul(weight, above));
+    gradient = loops.emitGradient(body, chunk, l.mul(weight, above), isOfBias);
   }
 
   /// Is where the first operand's rows lie if registers have no room for them.

@@ -74,12 +74,13 @@ LogicalResult AttentionLoops::find(nn::KernelOp kernel) {
     roots.push_back(succeeded(node) ? *node : nullptr);
     return succeeded(node);
   };
-  bool weighs = region.getTerminator()->getNumOperands() > first;
-  if (!add(region.getArgument(0)) ||
-      !add(region.getTerminator()->getOperand(0)) ||
-      (backward && (!add(region.getArgument(1)) ||
-                    !add(region.getTerminator()->getOperand(1)))) ||
-      (weighs && !add(region.getTerminator()->getOperand(first))) ||
+  OperandRange yields = region.getTerminator()->getOperands();
+  unsigned beforeFactor = nn::scoreYieldsOf(op);
+  bool weighs = yields.size() > beforeFactor;
+  bool hasBias = beforeFactor > 2;
+  if (!add(region.getArgument(0)) || !add(yields[0]) ||
+      (backward && (!add(region.getArgument(1)) || !add(yields[1]))) ||
+      (hasBias && !add(yields[2])) || (weighs && !add(yields[beforeFactor])) ||
       failed(scores->resolve())) {
     return failure();
   }
@@ -88,6 +89,7 @@ LogicalResult AttentionLoops::find(nn::KernelOp kernel) {
   if (backward) {
     gradient = roots[2];
     ofScore = roots[3];
+    ofBias = hasBias ? roots[4] : nullptr;
   }
   factor = weighs ? roots.back() : nullptr;
   window = ScoreWindow::of(x, shape.keys, shape.queries);
@@ -127,9 +129,20 @@ static int64_t allQueryBlocks(const AttentionLoops &loops) {
   return loops.shape.batch * loops.shape.heads * loops.queryBlocks();
 }
 
+/// Returns how many blocks of keys they have, in a kernel of the gradient.
+static int64_t allKeyBlocks(const AttentionLoops &loops) {
+  return loops.shape.batch * loops.shape.keyHeads * loops.keyBlocks();
+}
+
 int64_t AttentionLoops::items() const {
-  int64_t keys = shape.batch * shape.keyHeads * keyBlocks();
-  return allQueryBlocks(*this) + (isGradient() ? keys : 0);
+  int64_t items = allQueryBlocks(*this);
+  if (isGradient()) {
+    items += allKeyBlocks(*this);
+  }
+  if (ofBias) {
+    items += shape.heads * queryBlocks() * keyBlocks();
+  }
+  return items;
 }
 
 std::pair<Value, Value> AttentionLoops::placeOf(Lanes &l, Value item,
@@ -140,17 +153,31 @@ std::pair<Value, Value> AttentionLoops::placeOf(Lanes &l, Value item,
 
 void AttentionLoops::forItem(
     Body &body, Value item, llvm::function_ref<void(Value, Value)> queries,
-    llvm::function_ref<void(Value, Value)> keys) const {
+    llvm::function_ref<void(Value, Value)> keys,
+    llvm::function_ref<void(Value, Value, Value)> bias) const {
   Lanes &l = body.lanes;
   Value first = l.index(allQueryBlocks(*this)); // of keys
   body.when(l.compare(arith::CmpIPredicate::slt, item, first), [&] {
     auto [head, query] = placeOf(l, item, queryBlocks());
     queries(head, query);
   });
-  body.when(l.compare(arith::CmpIPredicate::sge, item, first), [&] {
+  Value end = l.add(first, l.index(allKeyBlocks(*this)));
+  Value isOfKeys = l.compare(arith::CmpIPredicate::sge, item, first);
+  if (ofBias) {
+    isOfKeys =
+        l.logicalAnd(isOfKeys, l.compare(arith::CmpIPredicate::slt, item, end));
+  }
+  body.when(isOfKeys, [&] {
     auto [head, key] = placeOf(l, l.sub(item, first), keyBlocks());
     keys(head, key);
   });
+  if (ofBias) {
+    body.when(l.compare(arith::CmpIPredicate::sge, item, end), [&] {
+      auto [block, key] = placeOf(l, l.sub(item, end), keyBlocks());
+      auto [head, query] = placeOf(l, block, queryBlocks());
+      bias(head, query, key);
+    });
+  }
 }
 
 /// Returns a node's value on the columns of a chunk as a vector.
@@ -168,10 +195,10 @@ Value AttentionLoops::emitWeighed(Body &body, Chunk &chunk, Value value) const {
   return factor ? body.lanes.mul(value, vectorOf(body, factor, chunk)) : value;
 }
 
-Value AttentionLoops::emitGradient(Body &body, Chunk &chunk,
-                                   Value value) const {
+Value AttentionLoops::emitGradient(Body &body, Chunk &chunk, Value value,
+                                   bool isOfBias) const {
   chunk.values[gradient] = value;
-  return vectorOf(body, ofScore, chunk);
+  return vectorOf(body, isOfBias ? ofBias : ofScore, chunk);
 }
 
 /// Returns whether `a` is at most `b`, and what is required besides holds.
@@ -268,6 +295,37 @@ OperandRows AttentionLoops::queriesFrom(Lanes &l, Value head,
 OperandRows AttentionLoops::keysFrom(Lanes &l, Value head, Value first) const {
   Value keyHead = l.b.create<arith::DivUIOp>(head, l.index(shape.group()));
   return rowsFrom(l, first, shape.keys, keyHead, shape.keyHeads);
+}
+
+OperandRows AttentionLoops::biasFrom(Lanes &l, Value head,
+                                     Value firstKey) const {
+  return rowsFrom(l, firstKey, shape.keys, head, 1);
+}
+
+SmallVector<Value> AttentionLoops::added(Lanes &l, ValueRange left,
+                                         ValueRange right) {
+  SmallVector<Value> sums;
+  for (auto [one, other] : llvm::zip_equal(left, right)) {
+    sums.push_back(l.add(one, other));
+  }
+  return sums;
+}
+
+SmallVector<Value> AttentionLoops::addSamples(
+    Body &body, Value head, ValueRange zeros,
+    llvm::function_ref<SmallVector<Value>(Value, ValueRange)> add) const {
+  Lanes &l = body.lanes;
+  Value all = l.index(shape.batch);
+  return body.loop(
+      l.index(0), all, nn::kRowBlock, zeros, [&](Value lo, ValueRange total) {
+        Value hi = l.min(l.add(lo, l.index(nn::kRowBlock)), all);
+        SmallVector<Value> block =
+            body.loop(lo, hi, 1, zeros, [&](Value sample, ValueRange carried) {
+              return add(l.add(l.mul(sample, l.index(shape.heads)), head),
+                         carried);
+            });
+        return added(l, total, block);
+      });
 }
 
 OperandRows AttentionLoops::rowsFrom(Lanes &l, Value first, int64_t each,

@@ -8,6 +8,8 @@
 //   heads, else along the keys or the queries, in ascending order.
 // - The sum of a query's exponentials is that of a row (RowLoops): key j is in
 //   the chain j mod nn::kRowChains, and there are segments.
+// - The gradient of a bias is a sum over samples, in the order of a sum of rows
+//   (ColumnLoops): within blocks of nn::kRowBlock, then the blocks' sums.
 //
 // A device skips blocks in which a mask by position leaves nothing: they would
 // add zero. If data mask all keys that such a mask leaves to a query, a finite
@@ -82,6 +84,8 @@ struct AttentionLoops {
   /// Are computed of them: the operand of the softmax, and the gradient of the
   /// score.
   Node *x = nullptr, *ofScore = nullptr;
+  /// Is the gradient of a bias, of one sample; null: no bias has one.
+  Node *ofBias = nullptr;
   /// Multiplies probabilities; null: nothing does.
   Node *factor = nullptr;
   ScoreWindow window;
@@ -98,22 +102,27 @@ struct AttentionLoops {
   /// heads.
   int64_t seenScores() const;
   /// Returns how many blocks a launch computes: of the queries of all heads
-  /// and, in a kernel of the gradient, then of the keys of all heads.
+  /// and, in a kernel of the gradient, then of the keys of all heads, and of
+  /// the gradient of a bias.
   int64_t items() const;
 
   /// Returns the number of the head and the first query or key of block `item`,
   /// where a head has so many blocks.
   static std::pair<Value, Value> placeOf(Lanes &lanes, Value item,
                                          int64_t blocks);
-  /// Emits an item of the gradient: queries(head, first query), or keys(head
-  /// of keys, first key).
+  /// Emits an item of the gradient: queries(head, first query), keys(head of
+  /// keys, first key), or bias(head of each sample, first query, first key).
   void forItem(Body &body, Value item,
                llvm::function_ref<void(Value, Value)> queries,
-               llvm::function_ref<void(Value, Value)> keys) const;
+               llvm::function_ref<void(Value, Value)> keys,
+               llvm::function_ref<void(Value, Value, Value)> bias) const;
   /// Returns the rows of a block of queries, of a head of all samples', or of
   /// the keys that this head has.
   OperandRows queriesFrom(Lanes &lanes, Value head, Value first) const;
   OperandRows keysFrom(Lanes &lanes, Value head, Value first) const;
+  /// Returns the rows that a head of each sample has in the gradient of the
+  /// bias, from a key on.
+  OperandRows biasFrom(Lanes &lanes, Value head, Value firstKey) const;
 
   /// Returns whether some query of a block, of which `least` is the least
   /// maximum, sees nothing but masked keys.
@@ -128,9 +137,18 @@ struct AttentionLoops {
   Value emitScores(Body &body, Chunk &chunk, Value score) const;
   /// Returns `value` times the factor of probabilities, of the same chunk.
   Value emitWeighed(Body &body, Chunk &chunk, Value value) const;
-  /// Returns the gradient of the scores from that of x, of the same chunk;
-  /// called after emitScores.
-  Value emitGradient(Body &body, Chunk &chunk, Value gradient) const;
+  /// Returns the gradient of the scores, or of the bias, from that of x, of the
+  /// same chunk; called after emitScores.
+  Value emitGradient(Body &body, Chunk &chunk, Value gradient,
+                     bool isOfBias = false) const;
+  /// Returns sums over all samples, in the order that is said above: add(head,
+  /// sums) adds what a sample's head `head` has. They begin with `zeros`.
+  SmallVector<Value> addSamples(
+      Body &body, Value head, ValueRange zeros,
+      llvm::function_ref<SmallVector<Value>(Value, ValueRange)> add) const;
+  /// Returns the sums of two lists, number by number.
+  static SmallVector<Value> added(Lanes &lanes, ValueRange left,
+                                  ValueRange right);
   /// Returns whether some query in [query, query + kBlock) sees a key in [key,
   /// key + kBlock): by the window, or because all() says that all keys are
   /// seen. Returns null if the window leaves all keys.

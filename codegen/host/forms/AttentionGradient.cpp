@@ -9,8 +9,8 @@ using namespace mlir::zg::host;
 
 namespace {
 
-/// Computes the gradient of a block of queries by all keys, or that of a block
-/// of keys and values by all queries.
+/// Computes the gradient of a block of queries by all keys, that of a block of
+/// keys and values by all queries, or that of a block of a bias by all samples.
 class Backward final : public AttentionKernel {
 public:
   Backward(HostBody &body, AttentionLoops &loops, int64_t vectors)
@@ -31,6 +31,10 @@ public:
     maxima = tiles.allocate(1, queryCols);
     inverses = tiles.allocate(1, queryCols);
     deltas = tiles.allocate(1, queryCols);
+    if (loops.ofBias) {
+      ofBias = tiles.allocate(keyRows, queryCols);
+      ofSamples = tiles.allocate(keyRows, queryCols);
+    }
     tiles.fill(plainQueries, 0);
     tiles.fill(plainDout, 0);
   }
@@ -45,6 +49,9 @@ private:
         },
         [&](Value keyHead, Value key) {
           emitKeys(l.mul(keyHead, l.index(shape.group())), key);
+        },
+        [&](Value number, Value query, Value key) {
+          emitBias(number, query, key);
         });
   }
   void emitQueries(Value query) {
@@ -100,6 +107,46 @@ private:
           tiles.multiply(dk, LeftFactor::plain(gradients), plainQueries, count);
         });
   }
+  /// Computes a block of the bias of a head that each sample has.
+  void emitBias(Value ofSample, Value query, Value key) {
+    tiles.fill(ofBias, 0);
+    Value all = l.index(shape.batch);
+    body.loop(l.index(0), all, nn::kRowBlock, {}, [&](Value lo, ValueRange) {
+      tiles.fill(ofSamples, 0);
+      Value hi = l.min(l.add(lo, l.index(nn::kRowBlock)), all);
+      body.loop(lo, hi, 1, {}, [&](Value sample, ValueRange) {
+        head = l.add(l.mul(sample, l.index(shape.heads)), ofSample);
+        bringRows(query);
+        Value seen = sees(query, key);
+        seen ? body.when(seen, [&] { addSample(query, key); })
+             : addSample(query, key);
+        return SmallVector<Value>();
+      });
+      tiles.add(ofBias, ofSamples);
+      return SmallVector<Value>();
+    });
+    storeBias(loops.biasFrom(l, ofSample, key), query);
+  }
+  /// Adds what a sample's head contributes to the gradient of the bias.
+  void addSample(Value query, Value key) {
+    OperandRows rows = keysFrom(key);
+    bringKeys(rows);
+    bringQueries(query);
+    computeGradients(query, key, rows.count, /*isOfBias=*/true);
+    tiles.add(ofSamples, gradients);
+  }
+  void storeBias(const OperandRows &rows, Value query) {
+    body.loop(l.index(0), rows.count, 1, {}, [&](Value row, ValueRange) {
+      Value line = l.mul(l.add(rows.first, row), l.index(shape.queries));
+      for (int64_t col = 0; col < queryCols; col += kLanes) {
+        Value first = l.add(query, l.index(col));
+        Value value = loops.emitResult(l, 3, tiles.load(ofBias, row, col));
+        body.store(body.resultPointer(3), l.add(line, first), value,
+                   maskOf(first));
+      }
+      return SmallVector<Value>();
+    });
+  }
   static Value same(Value, Value value) { return value; }
   Value sees(Value query, Value key) {
     return loops.sees(l, query, key, [&] { return anyMasked(maxima, query); });
@@ -131,9 +178,10 @@ private:
     bring(inverse, inverses);
     bring(delta, deltas);
   }
-  /// Computes probabilities in `scores`, and gradients of scores in
-  /// `gradients`.
-  void computeGradients(Value query, Value key, Value count) {
+  /// Computes probabilities in `scores`, and gradients of scores, or of the
+  /// bias, in `gradients`.
+  void computeGradients(Value query, Value key, Value count,
+                        bool isOfBias = false) {
     emitScores(scores, keys, queries, shape.size);
     emitScores(gradients, values, douts, shape.valueSize);
     forScores(query, key, count, [&](Value row, int64_t col, Chunk &chunk) {
@@ -146,13 +194,13 @@ private:
           l.sub(loops.emitWeighed(body, chunk, tiles.load(gradients, row, col)),
                 tiles.load(deltas, l.index(0), col));
       tiles.store(gradients, row, col,
-                  loops.emitGradient(body, chunk, l.mul(p, above)));
+                  loops.emitGradient(body, chunk, l.mul(p, above), isOfBias));
     });
   }
 
   OperandReader dout, max, inverse, delta;
   Tile plainQueries, queries, plainDout, douts, keys, values, scores, gradients;
-  Tile ofFirst, ofValues, maxima, inverses, deltas;
+  Tile ofFirst, ofValues, ofBias, ofSamples, maxima, inverses, deltas;
 };
 
 } // namespace

@@ -43,6 +43,18 @@ void AttentionTiles::fill(const Tile &tile, double number) {
             });
 }
 
+void AttentionTiles::add(const Tile &to, const Tile &from) {
+  body.loop(l.index(0), l.index(to.rows * to.cols), kLanes, {},
+            [&](Value offset, ValueRange) {
+              auto load = [&](const Tile &tile) {
+                return body.load(tile.pointer, offset, element,
+                                 /*asVector=*/true, {});
+              };
+              body.store(to.pointer, offset, l.add(load(to), load(from)), {});
+              return SmallVector<Value>();
+            });
+}
+
 void AttentionTiles::bring(Body &operand, Node *node, const OperandRows &rows,
                            const Tile &tile) {
   int64_t cols = operand.graph.getDomain().cols;

@@ -42,6 +42,8 @@ public:
   Value load(const Tile &tile, Value row, int64_t col);
   void store(const Tile &tile, Value row, int64_t col, Value value);
   void fill(const Tile &tile, double number);
+  /// Adds a tile to another of its size.
+  void add(const Tile &to, const Tile &from);
   /// Copies rows of an operand into the first rows of a tile.
   void bring(Body &operand, Node *node, const OperandRows &rows,
              const Tile &tile);

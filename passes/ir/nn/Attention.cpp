@@ -19,6 +19,11 @@ ScoreInputs mlir::zg::nn::scoreInputsOf(Operation *op) {
   return {cast<AttentionGradOp>(op).getExtras(), 2};
 }
 
+unsigned mlir::zg::nn::scoreYieldsOf(Operation *op) {
+  auto gradient = dyn_cast<AttentionGradOp>(op);
+  return !gradient ? 1 : gradient.getDbias() ? 3 : 2;
+}
+
 Type mlir::zg::nn::scoreElement(Type operand) {
   return operand.isF64() ? operand : Float32Type::get(operand.getContext());
 }

@@ -26,6 +26,8 @@ struct AttentionShape {
   SmallVector<int64_t, 4> scores() const {
     return {batch, heads, keys, queries};
   }
+  /// Returns the shape of a bias that all samples have, and of its gradient.
+  SmallVector<int64_t, 3> bias() const { return {heads, keys, queries}; }
 };
 
 /// The operands that the region of an attention or its gradient op reads, and
@@ -35,6 +37,10 @@ struct ScoreInputs {
   unsigned given;
 };
 ScoreInputs scoreInputsOf(Operation *op);
+
+/// Returns how many values such a region yields before what probabilities are
+/// multiplied by, if it yields that.
+unsigned scoreYieldsOf(Operation *op);
 
 /// Returns the type in which scores of such operands are computed: f64 of f64,
 /// else f32.

@@ -24,13 +24,15 @@ struct AttentionTypes {
         out(q.clone(
             {shape.batch, shape.queries, shape.heads, shape.valueSize})),
         rows(RankedTensorType::get({shape.batch, shape.heads, shape.queries},
-                                   element)) {}
+                                   element)),
+        bias(RankedTensorType::get(shape.bias(), element)) {}
 
   AttentionShape shape;
   Type element;
   RankedTensorType out;
   /// One number a query.
   RankedTensorType rows;
+  RankedTensorType bias;
 };
 
 /// Verifies q, k and v against each other.
@@ -66,7 +68,8 @@ LogicalResult verifyInputs(Operation *op, Value q, Value k, Value v) {
 }
 
 /// Verifies that the region takes the scores that are given and the extras, and
-/// yields as many scores, or one more, by which probabilities are multiplied.
+/// yields as many scores as `scoreYieldsOf` says, or one more, by which
+/// probabilities are multiplied.
 LogicalResult verifyScores(Operation *op, const AttentionTypes &types) {
   auto [extras, given] = scoreInputsOf(op);
   Block &block = op->getRegion(0).front();
@@ -79,11 +82,12 @@ LogicalResult verifyScores(Operation *op, const AttentionTypes &types) {
   }
   auto yield = dyn_cast<YieldOp>(block.getTerminator());
   unsigned yielded = yield ? yield.getNumOperands() : 0;
-  if ((yielded != given && yielded != given + 1) ||
+  unsigned needed = scoreYieldsOf(op);
+  if ((yielded != needed && yielded != needed + 1) ||
       !llvm::all_of(yield.getOperandTypes(),
                     [&](Type type) { return type == scores; })) {
     return op->emitOpError("needs a region that yields ")
-           << given << " or " << given + 1 << " of " << scores;
+           << needed << " or " << needed + 1 << " of " << scores;
   }
   for (Operation &member : block.without_terminator()) {
     if (!isElementwise(&member) && !isPlainView(&member) &&
@@ -123,7 +127,9 @@ LogicalResult AttentionGradOp::verify() {
       failed(expect(*this, "delta", getDelta().getType(), types.rows)) ||
       failed(expect(*this, "dq", getDq().getType(), getQ().getType())) ||
       failed(expect(*this, "dk", getDk().getType(), getK().getType())) ||
-      failed(expect(*this, "dv", getDv().getType(), getV().getType()))) {
+      failed(expect(*this, "dv", getDv().getType(), getV().getType())) ||
+      (getDbias() &&
+       failed(expect(*this, "dbias", getDbias().getType(), types.bias)))) {
     return failure();
   }
   return verifyScores(*this, types);

@@ -95,8 +95,9 @@ def NN_AttentionGradOp : NN_AttentionLikeOp<"attention_grad"> {
     result. `delta` is `sum(dout * out)` along the value size,
     `[batch, heads, queries]`. The region has the scores and, as its second
     argument, the gradient of what becomes of them; it yields what becomes of
-    them, `x`, the gradient of the scores and, where forward does, what
-    probabilities are multiplied by, as `p` and `dout * v'` then are:
+    them, `x`, the gradient of the scores and then, each if there is one, the
+    gradient of a bias and what probabilities are multiplied by in forward, as
+    `p` and `dout * v'` then are:
 
         p = exp(x - max) * inverse;  dv = p' * dout
         gradient = p * (dout * v' - delta);  ds: what the region yields of it
@@ -105,6 +106,11 @@ def NN_AttentionGradOp : NN_AttentionLikeOp<"attention_grad"> {
     `'` transposes, and products are of matrices. Scores and probabilities are
     made again and stored nowhere. Heads of queries that share a head of keys add
     to its gradients one after the other.
+
+    A fourth result, `dbias`, is there for a bias of the scores that is trained:
+    an extra `[heads, keys, queries]`, which the region repeats for each sample.
+    It is the sum, over samples, of what the region yields third, as `nn.reduce`
+    adds up rows; its type is that of `max`.
 
     **Lifespan**: `nn-differentiate` to the plan, or to `nn-decompose` where the
     target does not keep it.
@@ -117,7 +123,7 @@ def NN_AttentionGradOp : NN_AttentionLikeOp<"attention_grad"> {
                        NN_FloatTensor:$dout,
                        NN_FloatTensor:$delta, Variadic<NN_Tensor>:$extras);
   let results = (outs NN_FloatTensor:$dq, NN_FloatTensor:$dk,
-                      NN_FloatTensor:$dv);
+                      NN_FloatTensor:$dv, Optional<NN_FloatTensor>:$dbias);
   let assemblyFormat = [{
     $q `,` $k `,` $v `,` $max `,` $inverse `,` $dout `,` $delta
     (`with` $extras^)? attr-dict `:` functional-type(operands, results) $scores

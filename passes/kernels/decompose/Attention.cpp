@@ -122,21 +122,28 @@ Replacement attentionGrad(AttentionGradOp op, NNBuilder &b) {
   SmallVector<Value> yields =
       inlined(b, op.getScores(), {scores, scores}, op.getExtras());
   Value x = yields.front();
+  unsigned factor = scoreYieldsOf(op);
   auto weighed = [&](Value value) {
-    return yields.size() > 2 ? b.mul(value, yields[2]) : value;
+    return yields.size() > factor ? b.mul(value, yields[factor]) : value;
   };
   Value e =
       b.unary(UnaryKind::exp, b.sub(x, alongKeys(b, op.getMax(), shapeOf(x))));
   Value p = b.mul(e, alongKeys(b, op.getInverse(), shapeOf(x)));
   Value above = b.sub(weighed(dp), alongKeys(b, op.getDelta(), shapeOf(x)));
   Value dx = swapKeys(b, b.mul(p, above));
-  Value ds = inlined(b, op.getScores(), {scores, dx}, op.getExtras())[1];
+  SmallVector<Value> gradients =
+      inlined(b, op.getScores(), {scores, dx}, op.getExtras());
   Value weights = grouped(b, b.convert(weighed(p), own), shape);
   Value dv = product(b, weights, dout, true, false, own);
-  Value narrow = grouped(b, b.convert(ds, own), shape);
+  Value narrow = grouped(b, b.convert(gradients[1], own), shape);
   Value dq = ungrouped(b, product(b, narrow, k, false, false, own), shape);
   Value dk = product(b, narrow, q, true, false, own);
-  return {swapHeads(b, dq), swapHeads(b, dk), swapHeads(b, dv)};
+  Replacement results = {swapHeads(b, dq), swapHeads(b, dk), swapHeads(b, dv)};
+  if (op.getDbias()) {
+    Value sum = b.sum(swapKeys(b, gradients[2]), {0});
+    results.push_back(b.reshape(sum, shape.bias()));
+  }
+  return results;
 }
 
 } // namespace

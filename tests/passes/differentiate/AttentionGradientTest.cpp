@@ -17,6 +17,10 @@ const AttentionCase kCases[] = {
     {"masked_whole", 1, 4, 4, 1, 1, 3, 3, Scores::Infinite, "f64", true},
     {"padded", 2, 4, 4, 1, 1, 3, 3, Scores::Padding, "f64"},
     {"weighed", 1, 3, 4, 1, 1, 3, 3, Scores::Weighed, "f64"},
+    {"bias", 3, 3, 4, 2, 2, 3, 3, Scores::Bias, "f64"},
+    {"bias_of_one", 1, 3, 4, 2, 1, 3, 3, Scores::Bias, "f64"},
+    {"bias_weighed", 2, 3, 4, 2, 2, 3, 3, Scores::BiasOfWeighed, "f64"},
+    {"bias_padded", 2, 4, 4, 2, 2, 3, 3, Scores::BiasOfPadded, "f64"},
     {"capped", 1, 3, 4, 1, 1, 3, 3, Scores::Capped, "f64"},
 };
 
@@ -25,12 +29,10 @@ class AttentionGradient : public ::testing::TestWithParam<AttentionCase> {};
 TEST_P(AttentionGradient, AgreesWithCentralDifferences) {
   const AttentionCase &attention = GetParam();
   GradientCase gradientCase = {attention.name, {}, attention.text(), {}};
-  const char *names[] = {"q", "k", "v", "extra"};
-  for (const std::string &type : attention.arguments()) {
-    bool isMask = type.find("i1") != std::string::npos;
-    gradientCase.arguments.push_back({names[gradientCase.arguments.size()],
-                                      type, isMask ? 0.0 : -1.0,
-                                      isMask ? 2.0 : 1.0});
+  for (const auto &[name, type] : attention.arguments()) {
+    bool isMask = name == "mask";
+    gradientCase.arguments.push_back(
+        {name, type, isMask ? 0.0 : -1.0, isMask ? 2.0 : 1.0});
   }
   gradientCase.results = {{"%out", attention.outType()}};
   checkGradients(gradientCase);

@@ -83,3 +83,23 @@ nn.program @alibi(%q: tensor<2x16x4x16xf32>, %mask: tensor<2x16xi64>) -> tensor<
   }
   nn.return %o : tensor<2x16x4x16xf32>
 }
+
+// -----
+
+// The gradient of a bias is a result of the kernel.
+
+// CHECK-LABEL: nn.program @bias
+// CHECK-NEXT: %[[ALL:.*]]:4 = nn.kernel attention ({{.*}} = %bias) {{.*}} -> (tensor<2x8x3x2xbf16>, tensor<2x8x3x2xbf16>, tensor<2x8x3x2xbf16>, tensor<3x8x8xf32>)
+// CHECK: %{{.*}}, %{{.*}}, %{{.*}}, %[[OWN:.*]] = nn.attention_grad
+// CHECK: nn.yield %{{.*}}, %{{.*}}, %{{.*}}, %[[OWN]]
+// CHECK: nn.return %[[ALL]]#3
+nn.program @bias(%q: tensor<2x8x3x2xbf16>, %m: tensor<2x3x8xf32>, %bias: tensor<3x8x8xf32>) -> tensor<3x8x8xf32> {
+  %dq, %dk, %dv, %db = nn.attention_grad %q, %q, %q, %m, %m, %q, %m with %bias : (tensor<2x8x3x2xbf16>, tensor<2x8x3x2xbf16>, tensor<2x8x3x2xbf16>, tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<2x8x3x2xbf16>, tensor<2x3x8xf32>, tensor<3x8x8xf32>) -> (tensor<2x8x3x2xbf16>, tensor<2x8x3x2xbf16>, tensor<2x8x3x2xbf16>, tensor<3x8x8xf32>) {
+  ^bb0(%s: tensor<2x3x8x8xf32>, %g: tensor<2x3x8x8xf32>, %b: tensor<3x8x8xf32>):
+    %once = nn.reshape %b : tensor<3x8x8xf32> -> tensor<1x3x8x8xf32>
+    %each = nn.broadcast %once : tensor<1x3x8x8xf32> -> tensor<2x3x8x8xf32>
+    %x = nn.binary add %s, %each : tensor<2x3x8x8xf32>
+    nn.yield %x, %g, %g : tensor<2x3x8x8xf32>, tensor<2x3x8x8xf32>, tensor<2x3x8x8xf32>
+  }
+  nn.return %db : tensor<3x8x8xf32>
+}

@@ -730,6 +730,28 @@ nn.program @attention_member(%q: tensor<1x4x1x2xf32>) {
 
 // -----
 
+nn.program @attention_bias(%q: tensor<2x4x1x2xf32>, %m: tensor<2x1x4xf32>) {
+  // expected-error @+1 {{'nn.attention_grad' op needs dbias of 'tensor<1x4x4xf32>', not 'tensor<2x4x4xf32>'}}
+  %dq, %dk, %dv, %db = nn.attention_grad %q, %q, %q, %m, %m, %q, %m : (tensor<2x4x1x2xf32>, tensor<2x4x1x2xf32>, tensor<2x4x1x2xf32>, tensor<2x1x4xf32>, tensor<2x1x4xf32>, tensor<2x4x1x2xf32>, tensor<2x1x4xf32>) -> (tensor<2x4x1x2xf32>, tensor<2x4x1x2xf32>, tensor<2x4x1x2xf32>, tensor<2x4x4xf32>) {
+  ^bb0(%s: tensor<2x1x4x4xf32>, %g: tensor<2x1x4x4xf32>):
+    nn.yield %s, %g, %g : tensor<2x1x4x4xf32>, tensor<2x1x4x4xf32>, tensor<2x1x4x4xf32>
+  }
+  nn.return
+}
+
+// -----
+
+nn.program @attention_bias_yields(%q: tensor<2x4x1x2xf32>, %m: tensor<2x1x4xf32>) {
+  // expected-error @+1 {{'nn.attention_grad' op needs a region that yields 3 or 4 of 'tensor<2x1x4x4xf32>'}}
+  %dq, %dk, %dv, %db = nn.attention_grad %q, %q, %q, %m, %m, %q, %m : (tensor<2x4x1x2xf32>, tensor<2x4x1x2xf32>, tensor<2x4x1x2xf32>, tensor<2x1x4xf32>, tensor<2x1x4xf32>, tensor<2x4x1x2xf32>, tensor<2x1x4xf32>) -> (tensor<2x4x1x2xf32>, tensor<2x4x1x2xf32>, tensor<2x4x1x2xf32>, tensor<1x4x4xf32>) {
+  ^bb0(%s: tensor<2x1x4x4xf32>, %g: tensor<2x1x4x4xf32>):
+    nn.yield %s, %g : tensor<2x1x4x4xf32>, tensor<2x1x4x4xf32>
+  }
+  nn.return
+}
+
+// -----
+
 nn.program @yield_alone(%x: tensor<4xf32>) {
   // expected-error @+1 {{'nn.yield' op expects parent op to be one of 'nn.kernel, nn.attention, nn.attention_grad'}}
   nn.yield %x : tensor<4xf32>
