@@ -30,6 +30,24 @@ std::optional<double> splatNumber(Value value) {
   return splat.getSplatValue<APFloat>().convertToDouble();
 }
 
+/// Returns how many samples and heads matrices of this shape are of.
+SmallVector<int64_t, 4> leadingOf(ArrayRef<int64_t> shape) {
+  ArrayRef<int64_t> dims = shape.drop_back(2);
+  int64_t heads = dims.size() > 1 ? dims.back() : 1;
+  return {ShapedType::getNumElements(dims) / heads, heads};
+}
+
+/// Returns the name, in quotes, of what a value is a view of.
+std::string nameOfSource(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isPlainView(op)) {
+      break;
+    }
+    value = op->getOperand(0);
+  }
+  return "'" + nameOf(value.getLoc()) + "'";
+}
+
 /// Takes factors that are constants off a value, down through its views:
 /// returns the value without them and multiplies `factor` by each.
 Value withoutFactors(OpBuilder &builder, Value value, double &factor) {
@@ -133,6 +151,12 @@ void AttentionCandidate::findScores(Value value) {
   }
 }
 
+/// Returns the samples and heads: those that a bias is repeated for, else those
+/// that the softmax has.
+SmallVector<int64_t, 4> AttentionCandidate::leading() {
+  return leadingOf(shapeOf(wideBias ? wideBias : softmax.getResult()));
+}
+
 bool AttentionCandidate::dependsOnScores(Value value) {
   auto [known, isNew] = depends.try_emplace(value, false);
   Operation *op = value.getDefiningOp();
@@ -154,6 +178,10 @@ void AttentionCandidate::collect(Value value) {
   if (op == scores || (op && members.contains(op))) {
     return;
   }
+  if (trained.contains(value) && isFloat(value) && !dependsOnScores(value)) {
+    collectTrained(value);
+    return;
+  }
   bool isMember =
       op && (isLiteral(op) || isPlainView(op) || dependsOnScores(value) ||
              (isElementwise(op) && !isCostly(op)));
@@ -165,6 +193,47 @@ void AttentionCandidate::collect(Value value) {
   for (Value operand : op->getOperands()) {
     collect(operand);
   }
+}
+
+/// Collects a trained value that does not depend on the scores. Its gradient is
+/// added up over samples: it must be the same for each. What is cheap to
+/// compute of one such value and others, masks, is computed in the region.
+void AttentionCandidate::collectTrained(Value value) {
+  Operation *op = value.getDefiningOp();
+  auto isForAll = [](Value of) {
+    return shapeOf(of).size() > 2 && leadingOf(shapeOf(of)).front() == 1;
+  };
+  bool splits = op && isa<ReshapeOp>(op) && !isForAll(value);
+  bool isCheap = op && isElementwise(op) && !isCostly(op);
+  if (isCheap && isForAll(value)) {
+    isCheap = llvm::count_if(op->getOperands(), [&](Value operand) {
+                return trained.contains(operand);
+              }) == 1;
+  }
+  if (splits || isCheap) {
+    members.insert(op);
+    for (Value operand : op->getOperands()) {
+      collect(operand);
+    }
+    return;
+  }
+  auto repeats = dyn_cast_or_null<BroadcastOp>(op);
+  Value own = repeats ? repeats.getOperand() : value;
+  std::string name = nameOfSource(own);
+  if (!isForAll(own) ||
+      shapeOf(value).take_back(2) != shapeOf(softmax).take_back(2) ||
+      elementsOf(value) != elementsOf(softmax)) {
+    notTrained = "a bias of its scores, " + name +
+                 ", is trained and not the same for all samples";
+  } else if (elementOf(own) != elementOf(softmax)) {
+    notTrained =
+        "a bias of its scores, " + name + ", is trained and of another type";
+  } else if (wideBias && wideBias != value) {
+    notTrained = "two biases of its scores, " + nameOfSource(bias) + " and " +
+                 name + ", are trained";
+  }
+  bias = own;
+  wideBias = value;
 }
 
 bool AttentionCandidate::checkSizes(std::string &reason) {
@@ -230,11 +299,8 @@ bool AttentionCandidate::match(std::string &reason) {
       reason = "its scores are moved before the softmax";
     }
   }
-  for (Value extra : extras) {
-    if (trained.contains(extra)) {
-      reason =
-          "a bias of its scores, '" + nameOf(extra.getLoc()) + "', is trained";
-    }
+  if (!notTrained.empty()) {
+    reason = notTrained;
   }
   return true;
 }
@@ -247,6 +313,17 @@ Value AttentionCandidate::headed(NNBuilder &b, Value matrices,
   return b.transpose(b.reshape(matrices, shape),
                      transposed ? ArrayRef<int64_t>{0, 3, 1, 2}
                                 : ArrayRef<int64_t>{0, 2, 1, 3});
+}
+
+/// Returns the bias as an extra: [heads, keys, queries].
+Value AttentionCandidate::turnedBias(NNBuilder &b) {
+  auto matrices = [](Value value) {
+    SmallVector<int64_t, 4> shape = {leadingOf(shapeOf(value)).back()};
+    llvm::append_range(shape, shapeOf(value).take_back(2));
+    return shape;
+  };
+  Value own = b.reshape(bias, matrices(bias));
+  return b.transpose(b.broadcast(own, matrices(wideBias)), {0, 2, 1});
 }
 
 void AttentionCandidate::writeScores(NNBuilder &b, AttentionOp attention,
@@ -265,6 +342,14 @@ void AttentionCandidate::writeScores(NNBuilder &b, AttentionOp attention,
     mapping.map(extra, block.addArgument(extra.getType(), nowhere));
   }
   b.builder.setInsertionPointToStart(&block);
+  if (bias) {
+    SmallVector<int64_t, 4> once(keysByQueries);
+    once.front() = 1;
+    Value wide =
+        b.broadcast(b.reshape(mapping.lookup(extraBias), once), keysByQueries);
+    Value turned = b.transpose(wide, {0, 1, 3, 2});
+    mapping.map(wideBias, b.reshape(turned, shapeOf(wideBias)));
+  }
   Value own = b.reshape(b.transpose(score, {0, 1, 3, 2}), shapeOf(scores));
   mapping.map(scores.getResult(), factor == 1 ? own : b.scale(own, factor));
   SmallVector<Operation *> ordered(members.begin(), members.end());
@@ -312,6 +397,10 @@ void AttentionCandidate::replace() {
   q = straightened(b, q);
   k = straightened(b, k);
   v = straightened(b, v);
+  if (bias) {
+    extraBias = turnedBias(b);
+    extras.insert(extraBias);
+  }
   if (dropout) {
     random = randomScalars(b);
     for (Value scalar : {random.seed, random.step, random.sampleBase}) {

@@ -29,15 +29,13 @@ private:
   void findScores(Value value);
   bool dependsOnScores(Value value);
   void collect(Value value);
+  void collectTrained(Value value);
   bool checkSizes(std::string &reason);
   bool findSamples(std::string &reason);
 
-  SmallVector<int64_t, 4> leading() {
-    ArrayRef<int64_t> shape = shapeOf(softmax).drop_back(2);
-    int64_t heads = shape.size() > 1 ? shape.back() : 1;
-    return {ShapedType::getNumElements(shape) / heads, heads};
-  }
+  SmallVector<int64_t, 4> leading();
   Value headed(NNBuilder &b, Value matrices, bool transposed);
+  Value turnedBias(NNBuilder &b);
   void writeScores(NNBuilder &b, AttentionOp attention, double factor);
   Value keptFactor(NNBuilder &b, const IRMapping &mapping);
 
@@ -57,6 +55,12 @@ private:
   /// Ops that become part of the region, and what it reads from outside.
   SetVector<Operation *> members;
   SetVector<Value> extras;
+  /// A trained value, and what the region has of it: as much for each sample.
+  Value bias, wideBias;
+  /// The extra that the bias becomes.
+  Value extraBias;
+  /// Says why what is trained has no gradient; empty: it has.
+  std::string notTrained;
 };
 
 } // namespace mlir::zg::nn

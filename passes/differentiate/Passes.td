@@ -51,12 +51,14 @@ def RaiseAttention : Pass<"nn-raise-attention", "::mlir::ModuleOp"> {
 
     What is between the product and the softmax becomes the region of the op,
     with all that is cheap to compute of it: masks of comparisons need no memory
-    then. Constant factors of `%q` and `%k` go there too, so that both are read
-    where they lie. A softmax that looks like attention and is none keeps the
+    then. A trained bias that all samples have becomes an extra `[heads, keys,
+    queries]`, which the region repeats for each: its gradient is a sum over
+    samples. Constant factors of `%q` and `%k` go there too, so that both are
+    read where they lie. A softmax that looks like attention and is none keeps the
     reason as its attribute `nn.unfused`, and the module lists them: what
     multiplies values is read by others, or dropped out where samples are not in
-    front; a bias is trained; scores are the sum of several products or are
-    moved; heads are too large; types are mixed. Matrices are left alone, as their rows may be samples.
+    front; a trained bias is not the same for all samples, or there are two;
+    scores are the sum of several products or are moved; heads are too large; types are mixed. Matrices are left alone, as their rows may be samples.
 
     Runs before `nn-differentiate`, after `canonicalize`.
 

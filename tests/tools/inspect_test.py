@@ -94,26 +94,26 @@ class Inspect(Case):
                              report["costs"][key])
 
     def test_attention_whose_scores_are_stored_is_named(self):
-        bias = tensor("bias", [4, 4], [0.1] * 16)
+        biases = [tensor(name, [4, 4], [0.1] * 16) for name in ("one", "two")]
         with open(self.path("biased.onnx"), "wb") as file:
             file.write(model(
                 [node("scores", "Einsum", ["x", "x"], ["s"],
                       texts={"equation": "nid,njd->nij"}),
-                 node("biased", "Add", ["s", "bias"], ["b"]),
-                 node("weights", "Softmax", ["b"], ["p"], {"axis": 2}),
+                 node("biased", "Add", ["s", "one"], ["b"]),
+                 node("again", "Add", ["b", "two"], ["c"]),
+                 node("weights", "Softmax", ["c"], ["p"], {"axis": 2}),
                  node("mixed", "MatMul", ["p", "x"], ["logits"])],
-                [bias], [value_info("x", ["n", 4, 8])],
+                biases, [value_info("x", ["n", 4, 8])],
                 [value_info("logits", ["n", 4, 8])]))
         options = ["compile", self.path("biased.onnx"), "-o", "x.zgplan",
                    "--micro-batch", "2", "--loss", "mse"]
         note = "the scores of attention are stored at node 'weights', because"
-        self.assertIn(note + " a bias of its scores, 'bias', is trained",
-                      self.succeeds(*options).stderr)
+        reason = "two biases of its scores, 'one' and 'two', are trained"
+        self.assertIn(note + " " + reason, self.succeeds(*options).stderr)
         self.assertEqual(json.loads(self.show("--json"))["costs"]["unfused"],
-                         [{"attention": "weights",
-                           "reason": "a bias of its scores, 'bias', is "
-                                     "trained"}])
-        self.assertIn("is trained", self.show("--costs"))
+                         [{"attention": "weights", "reason": reason}])
+        self.assertIn("are trained", self.show("--costs"))
+        self.assertNotIn(note, self.succeeds(*options, "--freeze", "two").stderr)
         self.assertNotIn(note, self.succeeds(
             *options, "--attention", "products").stderr)
         self.assertRegex(self.show("--costs"),

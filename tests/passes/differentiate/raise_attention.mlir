@@ -80,22 +80,79 @@ nn.program @grouped(%q: tensor<1x4x8x2xf32>, %k: tensor<1x2x8x2xf32>, %v: tensor
 
 // -----
 
+// A trained bias that all samples have is an extra before it is repeated for
+// them, with keys before queries. What is computed of it is in the region.
+
+// CHECK-LABEL: nn.program @relative(
+// CHECK: %[[BIAS:.*]] = nn.gather %table, %places
+// CHECK: %[[TURNED:.*]] = nn.transpose %[[BIAS]] [2, 1, 0] : tensor<4x8x3xf32> -> tensor<3x8x4xf32>
+// CHECK: nn.attention %{{.*}}, %{{.*}}, %{{.*}} with %mask, %[[TURNED]] :
+// CHECK-NEXT: ^bb0(%{{.*}}: tensor<2x3x8x4xf32>, %{{.*}}: tensor<2x8xf32>, %[[B:.*]]: tensor<3x8x4xf32>):
+// CHECK-NEXT: %[[ONCE:.*]] = nn.reshape %[[B]] : tensor<3x8x4xf32> -> tensor<1x3x8x4xf32>
+// CHECK-NEXT: %[[EACH:.*]] = nn.broadcast %[[ONCE]] : tensor<1x3x8x4xf32> -> tensor<2x3x8x4xf32>
+// CHECK-NEXT: nn.transpose %[[EACH]] [0, 1, 3, 2]
+// CHECK-NOT: nn.softmax
+nn.program @relative(%q: tensor<2x3x4x2xf32>, %k: tensor<2x3x8x2xf32>, %mask: tensor<2x8xf32>, %table: tensor<5x3xf32> {nn.parameter = #nn.parameter<"table", module = "", trainable = true, init = normal>} loc("table"), %places: tensor<4x8xi64>) -> tensor<2x3x4x2xf32> {
+  %s = nn.matmul %q, %k transpose_b : tensor<2x3x4x2xf32>, tensor<2x3x8x2xf32> -> tensor<2x3x4x8xf32>
+  %g = nn.gather %table, %places : tensor<5x3xf32>, tensor<4x8xi64> -> tensor<4x8x3xf32>
+  %t = nn.transpose %g [2, 0, 1] : tensor<4x8x3xf32> -> tensor<3x4x8xf32>
+  %u = nn.reshape %t : tensor<3x4x8xf32> -> tensor<1x3x4x8xf32>
+  %m1 = nn.reshape %mask : tensor<2x8xf32> -> tensor<2x1x1x8xf32>
+  %m2 = nn.broadcast %m1 : tensor<2x1x1x8xf32> -> tensor<2x3x4x8xf32>
+  %b = nn.broadcast %u : tensor<1x3x4x8xf32> -> tensor<2x3x4x8xf32>
+  %both = nn.binary add %m2, %b : tensor<2x3x4x8xf32>
+  %x = nn.binary add %s, %both : tensor<2x3x4x8xf32>
+  %p = nn.softmax %x : tensor<2x3x4x8xf32>
+  %o = nn.matmul %p, %k : tensor<2x3x4x8xf32>, tensor<2x3x8x2xf32> -> tensor<2x3x4x2xf32>
+  nn.return %o : tensor<2x3x4x2xf32>
+}
+
+// -----
+
+// A bias without samples says what is a head of merged matrices. One that all
+// heads and queries have is repeated for these before.
+
+// CHECK-LABEL: nn.program @merged(
+// CHECK: %[[ALL:.*]] = nn.broadcast %{{.*}} : tensor<1x1x8xf32> -> tensor<3x8x8xf32>
+// CHECK-NEXT: %[[TURNED:.*]] = nn.transpose %[[ALL]] [0, 2, 1] : tensor<3x8x8xf32> -> tensor<3x8x8xf32>
+// CHECK: nn.attention %{{.*}}, %{{.*}}, %{{.*}} with %[[TURNED]] : (tensor<2x8x3x2xf32>,
+// CHECK-NOT: nn.softmax
+nn.program @merged(%q: tensor<6x8x2xf32>, %k: tensor<6x8x2xf32>, %bias: tensor<8xf32> {nn.parameter = #nn.parameter<"bias", module = "", trainable = true, init = normal>} loc("bias")) -> tensor<6x8x2xf32> {
+  %s = nn.matmul %q, %k transpose_b : tensor<6x8x2xf32>, tensor<6x8x2xf32> -> tensor<6x8x8xf32>
+  %u = nn.reshape %bias : tensor<8xf32> -> tensor<1x1x1x8xf32>
+  %b = nn.broadcast %u : tensor<1x1x1x8xf32> -> tensor<2x3x8x8xf32>
+  %b1 = nn.reshape %b : tensor<2x3x8x8xf32> -> tensor<6x8x8xf32>
+  %x = nn.binary add %s, %b1 : tensor<6x8x8xf32>
+  %p = nn.softmax %x : tensor<6x8x8xf32>
+  %o = nn.matmul %p, %k : tensor<6x8x8xf32>, tensor<6x8x2xf32> -> tensor<6x8x2xf32>
+  nn.return %o : tensor<6x8x2xf32>
+}
+
+// -----
+
 // What looks like attention and is none says why.
 
 // CHECK-LABEL: nn.program @others(
-// CHECK: nn.softmax {{.*}}nn.unfused = "a bias of its scores, 'bias', is trained"
+// CHECK: nn.softmax {{.*}}nn.unfused = "a bias of its scores, 'bias', is trained and not the same for all samples"
+// CHECK: nn.softmax {{.*}}nn.unfused = "two biases of its scores, 'once' and 'other', are trained"
 // CHECK: nn.softmax {{.*}}nn.unfused = "something else reads its probabilities"
 // CHECK: nn.softmax {{.*}}nn.unfused = "its scores are a sum of several products"
-nn.program @others(%q: tensor<1x8x2xf32>, %k: tensor<1x8x2xf32>, %v: tensor<1x8x2xf32>, %bias: tensor<1x8x8xf32> {nn.parameter = #nn.parameter<"bias", module = "", trainable = true, init = normal>} loc("bias")) -> (tensor<1x8x2xf32>, tensor<1x8x2xf32>, tensor<1x8x8xf32>, tensor<1x8x2xf32>) {
-  %s = nn.matmul %q, %k transpose_b : tensor<1x8x2xf32>, tensor<1x8x2xf32> -> tensor<1x8x8xf32>
-  %x = nn.binary add %s, %bias : tensor<1x8x8xf32>
-  %p = nn.softmax %x : tensor<1x8x8xf32>
-  %o = nn.matmul %p, %v : tensor<1x8x8xf32>, tensor<1x8x2xf32> -> tensor<1x8x2xf32>
-  %p1 = nn.softmax %s : tensor<1x8x8xf32>
-  %o1 = nn.matmul %p1, %v : tensor<1x8x8xf32>, tensor<1x8x2xf32> -> tensor<1x8x2xf32>
-  %s1 = nn.matmul %k, %q transpose_b : tensor<1x8x2xf32>, tensor<1x8x2xf32> -> tensor<1x8x8xf32>
-  %x1 = nn.binary add %s, %s1 : tensor<1x8x8xf32>
-  %p2 = nn.softmax %x1 : tensor<1x8x8xf32>
-  %o2 = nn.matmul %p2, %v : tensor<1x8x8xf32>, tensor<1x8x2xf32> -> tensor<1x8x2xf32>
-  nn.return %o, %o1, %p1, %o2 : tensor<1x8x2xf32>, tensor<1x8x2xf32>, tensor<1x8x8xf32>, tensor<1x8x2xf32>
+nn.program @others(%q: tensor<2x8x2xf32>, %k: tensor<2x8x2xf32>, %v: tensor<2x8x2xf32>, %bias: tensor<2x8x8xf32> {nn.parameter = #nn.parameter<"bias", module = "", trainable = true, init = normal>} loc("bias"), %once: tensor<1x8x8xf32> {nn.parameter = #nn.parameter<"once", module = "", trainable = true, init = normal>} loc("once"), %other: tensor<1x8x8xf32> {nn.parameter = #nn.parameter<"other", module = "", trainable = true, init = normal>} loc("other")) -> (tensor<2x8x2xf32>, tensor<2x8x2xf32>, tensor<2x8x2xf32>, tensor<2x8x8xf32>, tensor<2x8x2xf32>) {
+  %s = nn.matmul %q, %k transpose_b : tensor<2x8x2xf32>, tensor<2x8x2xf32> -> tensor<2x8x8xf32>
+  %x = nn.binary add %s, %bias : tensor<2x8x8xf32>
+  %p = nn.softmax %x : tensor<2x8x8xf32>
+  %o = nn.matmul %p, %v : tensor<2x8x8xf32>, tensor<2x8x2xf32> -> tensor<2x8x2xf32>
+  %b1 = nn.broadcast %once : tensor<1x8x8xf32> -> tensor<2x8x8xf32>
+  %b2 = nn.broadcast %other : tensor<1x8x8xf32> -> tensor<2x8x8xf32>
+  %y1 = nn.binary add %s, %b1 : tensor<2x8x8xf32>
+  %y2 = nn.binary add %y1, %b2 : tensor<2x8x8xf32>
+  %p3 = nn.softmax %y2 : tensor<2x8x8xf32>
+  %o3 = nn.matmul %p3, %v : tensor<2x8x8xf32>, tensor<2x8x2xf32> -> tensor<2x8x2xf32>
+  %p1 = nn.softmax %s : tensor<2x8x8xf32>
+  %o1 = nn.matmul %p1, %v : tensor<2x8x8xf32>, tensor<2x8x2xf32> -> tensor<2x8x2xf32>
+  %s1 = nn.matmul %k, %q transpose_b : tensor<2x8x2xf32>, tensor<2x8x2xf32> -> tensor<2x8x8xf32>
+  %x1 = nn.binary add %s, %s1 : tensor<2x8x8xf32>
+  %p2 = nn.softmax %x1 : tensor<2x8x8xf32>
+  %o2 = nn.matmul %p2, %v : tensor<2x8x8xf32>, tensor<2x8x2xf32> -> tensor<2x8x2xf32>
+  nn.return %o, %o3, %o1, %p1, %o2 : tensor<2x8x2xf32>, tensor<2x8x2xf32>, tensor<2x8x2xf32>, tensor<2x8x8xf32>, tensor<2x8x2xf32>
 }
