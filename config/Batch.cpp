@@ -30,19 +30,20 @@ void readBatch(const ConfigEntry &found, Translation &to) {
 /// The micro-batch and what it makes of a step, where they are known.
 void writeBatch(const Key &key, FileWriter &file) {
   int64_t samples = file.integer("micro-batch"); // 0: unknown, or auto
+  int64_t whole = file.integer("global-batch");
   if (key.path == "train_batch_size") {
-    if (file.has("global-batch")) {
-      file.put(key, file.value("global-batch"));
+    if (whole > 0) {
+      file.put(key, absl::StrCat(whole));
       file.cover("global-batch");
     } else if (samples > 0) {
       file.put(key, absl::StrCat(samples * file.integer("accumulate") *
                                  file.integer("ranks")));
     }
-  } else if (key.option == "accumulate" && file.has("global-batch")) {
-    if (samples > 0) {
-      file.put(key, absl::StrCat(file.integer("global-batch") /
-                                 (samples * file.integer("ranks"))));
-    }
+  } else if (key.option == "accumulate" && !file.has(key.option) && whole > 0) {
+    int64_t each = samples * file.integer("ranks");
+    if (each > 0 && whole % each == 0) {
+      file.put(key, absl::StrCat(whole / each));
+    } // else DeepSpeed says why not
   } else if (file.has(key.option) || key.option == "accumulate") {
     file.put(key, file.value(key.option));
   } else {
@@ -58,12 +59,14 @@ const Converter batch = {
 absl::StatusOr<Batch> reconcile(const Batch &given) {
   constexpr int64_t kMost = int64_t(1) << 20; // of each: the product fits
   Batch batch = given;
-  for (const auto &number :
-       {batch.train, batch.micro, batch.accumulate, batch.ranks}) {
-    if (number && (*number < 1 || *number > kMost)) {
+  for (auto [number, most] : {std::pair(batch.train, kMost << 20),
+                              {batch.micro, kMost},
+                              {batch.accumulate, kMost},
+                              {batch.ranks, kMost}}) {
+    if (number && (*number < 1 || *number > most)) {
       return absl::InvalidArgumentError(
           absl::StrCat("a batch of ", *number,
-                       ": expected a whole number from 1 to ", kMost));
+                       ": expected a whole number from 1 to ", most));
     }
   }
   if (!batch.ranks && !(batch.train && batch.micro && batch.accumulate)) {
@@ -120,6 +123,12 @@ void Translation::reconcileBatch() {
   }
   win(known.micro_batch, "--micro-batch", said.micro,
       "train_micro_batch_size_per_gpu");
+  if (choosesMicroBatch() && said.micro) {
+    note(absl::StrCat("--micro-batch auto wins over "
+                      "'train_micro_batch_size_per_gpu' ",
+                      *said.micro));
+    said.micro.reset();
+  }
   win(known.accumulate, "--accumulate", said.accumulate,
       "gradient_accumulation_steps");
   win(known.ranks, known.ranks_from, said.ranks, "num_processes");
@@ -169,11 +178,15 @@ void Translation::setBatch() {
   bool said = has("num_processes") || config.batch.ranks.value_or(1) != 1;
   add("ranks", config.batch.ranks, known.ranks || !said,
       {"num_processes", "train_batch_size"});
-  auto chosen = known.options.find("micro-batch");
-  if (chosen != known.options.end() && chosen->second == "auto") {
-    // The file's step has as many samples, however many fit at a time.
+  if (choosesMicroBatch()) {
+    // A step has the file's samples, however many fit at a time.
     add("global-batch", config.batch.train, known.global_batch.has_value(),
-        {"train_batch_size", "train_micro_batch_size_per_gpu"});
+        {"train_batch_size"});
+    const Value *parts = value("gradient_accumulation_steps");
+    if (parts != nullptr && parts->integer() && !config.batch.train) {
+      add("accumulate", parts->integer(), known.accumulate.has_value(),
+          {"gradient_accumulation_steps"});
+    }
     return;
   }
   add("micro-batch", config.batch.micro, known.micro_batch || known.model_batch,

@@ -136,6 +136,8 @@ private:
   void apply(const ConfigEntry &found);
   void linkSettings(const ConfigEntry &found);
   std::string offBecause(const Key &key) const;
+  /// Returns whether the command line leaves the micro-batch to the compiler.
+  bool choosesMicroBatch() const { return given("micro-batch") == "auto"; }
   void reconcileBatch();
   void setBatch();
   void sayDefaults();

@@ -35,8 +35,9 @@ def advise(model, machine: str | os.PathLike,
     stays as it is.
 
     Returns a dictionary. Its "trials" are what fits, fastest first, each with
-    "samples_per_second", "device_bytes" and "options", for `zg.compile`;
-    "rejected" is what does not, and why.
+    "samples_per_second", "device_bytes" and "options", for `zg.compile`, of
+    which "target" is the machine's device; "rejected" is what does not fit, and
+    why.
     """
     text = ctypes.c_void_p()
     with tempfile.TemporaryDirectory() as folder:

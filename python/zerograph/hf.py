@@ -140,7 +140,9 @@ class Trainer:
     labels. Under mpirun or srun each process is a rank, and draws the same
     samples, of which it takes its part. Items of a dataset are dictionaries of
     one shape; `data_collator` makes a batch of them. After `train` the model has
-    the trained weights.
+    the trained weights. Other keywords are options of `zg.compile`, and come
+    before the arguments': with global_batch=256, micro_batch="auto" and
+    memory="h100" a micro-batch has as many samples as fit.
     """
 
     def __init__(self, model: torch.nn.Module,
@@ -168,12 +170,15 @@ class Trainer:
         options = {**plan_options(self.args, self.model), **self._options}
         if self.eval_dataset is not None:
             options.setdefault("evaluate", True)
-        if options["micro_batch"] == "auto":
-            if "global_batch" not in options:
-                raise InvalidArgument(
-                    "micro_batch='auto' divides the samples of a step: give "
-                    "global_batch=, how many those of all ranks are")
-            options.pop("accumulate")  # it follows
+        if options["micro_batch"] == "auto" and "global_batch" not in options:
+            raise InvalidArgument(
+                "micro_batch='auto' divides the samples of a step: give "
+                "global_batch=, how many those of all ranks are")
+        if "global_batch" in options and "accumulate" not in self._options:
+            if self.args.gradient_accumulation_steps != 1:
+                raise InvalidArgument("global_batch= says what is accumulated: "
+                                      "leave gradient_accumulation_steps out")
+            options.pop("accumulate")
         count = min(len(self.train_dataset),
                     self.args.per_device_train_batch_size)
         example = self._batch([self.train_dataset[i] for i in range(count)])

@@ -65,7 +65,6 @@ TEST(Api, Trains) {
   zg_trainer_free(trainer);
 }
 
-/// Parameters of one rank are read where they are, or copied: the same.
 TEST(Api, Advises) {
   Batch batch;
   const char *options[] = {"--machine", "h100-sxm", "--convolution",
@@ -80,6 +79,7 @@ TEST(Api, Advises) {
   EXPECT_NE(strstr(zg_error(), "--machine"), nullptr) << zg_error();
 }
 
+/// Parameters of one rank are read where they are, or copied: the same.
 TEST(Api, ReadsParameters) {
   Plan plan({"--micro-batch", "8"});
   zg_trainer *trainer = nullptr;

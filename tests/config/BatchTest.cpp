@@ -80,14 +80,26 @@ TEST(Batch, OfAStepStaysWhereAMicroBatchIsChosen) {
   Known known;
   known.ranks = 2;
   known.options["micro-batch"] = "auto";
-  for (const char *file : {R"({"train_batch_size": 32})",
-                           R"({"train_micro_batch_size_per_gpu": 4,
-                               "gradient_accumulation_steps": 4})"}) {
-    Config config = readGood(file, known);
-    EXPECT_EQ(valueOf(config, "global-batch"), "32");
-    EXPECT_EQ(valueOf(config, "micro-batch"), "");
-    EXPECT_EQ(valueOf(config, "accumulate"), "");
-  }
+  Config config = readGood(R"({"train_batch_size": 32,
+                               "train_micro_batch_size_per_gpu": 3,
+                               "gradient_accumulation_steps": "auto"})",
+                           known);
+  EXPECT_EQ(valueOf(config, "global-batch"), "32");
+  EXPECT_EQ(valueOf(config, "micro-batch"), "");
+  EXPECT_EQ(valueOf(config, "accumulate"), "");
+  config = readGood(R"({"train_micro_batch_size_per_gpu": 4,
+                        "gradient_accumulation_steps": 5})",
+                    known);
+  EXPECT_EQ(valueOf(config, "global-batch"), "");
+  EXPECT_EQ(valueOf(config, "micro-batch"), "");
+  EXPECT_EQ(valueOf(config, "accumulate"), "5");
+  expectSays(linesOf(config.notes), "--micro-batch auto wins over "
+                                    "'train_micro_batch_size_per_gpu' 4");
+  known.global_batch = 100; // of which 8 is no divisor
+  config = readGood(R"({"train_micro_batch_size_per_gpu": 8,
+                        "gradient_accumulation_steps": 5})",
+                    known);
+  EXPECT_EQ(valueOf(config, "accumulate"), "");
 }
 
 TEST(Batch, LeftOpenIsShownAsItBecomes) {

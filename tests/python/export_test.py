@@ -294,6 +294,8 @@ class Export(Case):
         self.assertEqual(best["micro_batch"] * best["accumulate"] * ranks, 16)
         plan = zg.compile(module, batch, F.cross_entropy, ranks=ranks, **best)
         self.assertEqual(plan.samples, 16)
+        self.assertEqual(plan.simulate("h100-sxm")["samples_per_second"],
+                         advice["trials"][0]["samples_per_second"])
 
     def test_tied_weights_go_back(self):
         module, trained = Tied(), Tied()

@@ -63,7 +63,7 @@ TEST(LargestThatFits, MayBeNoneOrAll) {
 TEST(LargestThatFits, ChoosesOfTheGivenSizes) {
   int answers;
   auto bytes = [](uint64_t size) { return 100 + 20 * size; };
-  LargestFit found = search(divisorsOf(120), bytes, answers);
+  LargestFit found = search(microBatchSizes(120), bytes, answers);
   EXPECT_EQ(found.fits->size, 40u);
   EXPECT_EQ(found.refused->size, 60u);
 }
@@ -76,10 +76,15 @@ TEST(LargestThatFits, EndsWithTheFirstError) {
   EXPECT_EQ(found.status().message(), "no plan");
 }
 
-TEST(DivisorsOf, AreAllAndAscend) {
-  EXPECT_EQ(divisorsOf(1), Sizes({1}));
-  EXPECT_EQ(divisorsOf(12), Sizes({1, 2, 3, 4, 6, 12}));
-  EXPECT_EQ(divisorsOf(49), Sizes({1, 7, 49}));
+TEST(MicroBatchSizes, DivideAPartAndAscend) {
+  EXPECT_EQ(microBatchSizes(1), Sizes({1}));
+  EXPECT_EQ(microBatchSizes(12), Sizes({1, 2, 3, 4, 6, 12}));
+  EXPECT_EQ(microBatchSizes(12, 5), Sizes({1, 2, 3, 4}));
+  EXPECT_EQ(microBatchSizes(0, 3), Sizes({1, 2, 3}));
+  EXPECT_EQ(microBatchSizes(0).size(), 65536u);
+  EXPECT_EQ(microBatchSizes(1 << 22).front(), 4u);
+  EXPECT_EQ(microBatchSizes(1 << 22).back(), 65536u);
+  EXPECT_EQ(microBatchSizes((1 << 30) - 35), Sizes()); // a prime
 }
 
 } // namespace

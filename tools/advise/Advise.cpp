@@ -12,30 +12,10 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
-#include <numeric>
 #include <thread>
 
 namespace zerograph {
 namespace {
-
-/// The most samples of a micro-batch that is tried.
-constexpr uint64_t kMostSamples = 1 << 16;
-
-/// Returns the micro-batches to choose from: with a global batch, powers of two
-/// that divide a rank's part of it.
-std::vector<uint64_t> sizesOf(const Question &question) {
-  std::vector<uint64_t> sizes;
-  if (question.global_batch == 0) {
-    sizes.resize(kMostSamples);
-    std::iota(sizes.begin(), sizes.end(), 1);
-    return sizes;
-  }
-  uint64_t part = question.global_batch / question.cluster.ranks();
-  for (uint64_t size = 1; part % size == 0; size *= 2) {
-    sizes.push_back(size);
-  }
-  return sizes;
-}
 
 /// Tries one strategy at several micro-batches.
 class Trying {
@@ -46,10 +26,16 @@ public:
   }
 
   absl::StatusOr<Trial> run() {
-    ZG_ASSIGN_OR_RETURN(LargestFit found,
-                        largestThatFits(sizesOf(question), [&](uint64_t size) {
-                          return at(size);
-                        }));
+    uint64_t part = question.global_batch / question.cluster.ranks();
+    ZG_ASSIGN_OR_RETURN(LargestFit found, largestThatFits(microBatchSizes(part),
+                                                          [&](uint64_t size) {
+                                                            return at(size);
+                                                          }));
+    if (!found.fits && !found.refused) {
+      best.rejected =
+          absl::StrCat("no micro-batch up to 2^16 divides a rank's ", part,
+                       " samples of a step");
+    }
     best.largest = found.fits ? found.fits->size : 0;
     return best; // rejected, where nothing fits
   }

@@ -54,7 +54,7 @@ const Trial *nearestThatFits(const Trial &rejected, const Advice &advice);
 
 /// Compiles and simulates every strategy at several micro-batches up to the
 /// largest that fits, beyond which one was seen not to; with a global batch, at
-/// powers of two that divide a rank's part of it. Strategies that offload are
+/// those that divide a rank's part of it. Strategies that offload are
 /// left out where something fits without. A strategy that cannot be compiled
 /// with the other options is rejected; where none can, that is an error.
 absl::StatusOr<Advice> advise(const Question &question);

@@ -81,8 +81,9 @@ std::string rejectedText(const Trial &trial, const Advice &advice) {
   return text + "\n";
 }
 
-Json trialJson(const Trial &trial, uint32_t ranks, const AdviceWishes &wishes) {
-  Json options;
+Json trialJson(const Trial &trial, uint32_t ranks, const std::string &target,
+               const AdviceWishes &wishes) {
+  Json options = {{"target", target}};
   for (const auto &[option, value] : trial.strategy.settings()) {
     options[option] = value;
   }
@@ -187,13 +188,15 @@ std::string ranksText(const std::vector<RanksAdvice> &all,
   return (lines.size() > 1 ? table(lines) : "") + none;
 }
 
-Json adviceJson(const RanksAdvice &ranks, const AdviceWishes &wishes) {
+Json adviceJson(const RanksAdvice &ranks, const std::string &target,
+                const AdviceWishes &wishes) {
   Json json = {{"ranks", ranks.cluster.ranks()},
                {"ranks_per_node", ranks.cluster.ranks_per_node},
                {"trials", Json::array()},
                {"rejected", Json::array()}};
   for (const Trial &trial : ranks.advice.trials) {
-    json["trials"].push_back(trialJson(trial, ranks.cluster.ranks(), wishes));
+    json["trials"].push_back(
+        trialJson(trial, ranks.cluster.ranks(), target, wishes));
   }
   for (const Trial &trial : ranks.advice.rejected) {
     json["rejected"].push_back(rejectedJson(trial, ranks.advice));

@@ -36,8 +36,9 @@ std::string adviceText(const RanksAdvice &ranks, const AdviceWishes &wishes);
 std::string ranksText(const std::vector<RanksAdvice> &all,
                       const AdviceWishes &wishes);
 
-/// Returns everything.
+/// Returns everything; plans are for `target`.
 nlohmann::ordered_json adviceJson(const RanksAdvice &ranks,
+                                  const std::string &target,
                                   const AdviceWishes &wishes);
 
 } // namespace zerograph

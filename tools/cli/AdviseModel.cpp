@@ -66,12 +66,18 @@ questionOf(AdviseFlags &flags, const std::string &model,
   ZG_ASSIGN_OR_RETURN(question.options, flags.compile.resolve());
   CompileOptions &options = question.options;
   options.model = model;
-  ZG_ASSIGN_OR_RETURN(question.global_batch, stepSamples(options, example));
+  ZG_ASSIGN_OR_RETURN(GlobalBatch step, globalBatch(options, example));
+  question.global_batch = uint64_t(step.samples);
   if (question.global_batch == 0 && options.samples > 0) {
     question.global_batch =
         uint64_t(options.samples * options.accumulate * options.ranks);
     say(Matter::Run, absl::StrCat("--global-batch ", question.global_batch,
                                   ", as the file of --config has it"));
+  }
+  if (question.global_batch == 0 && options.accumulate > 1) {
+    say(Matter::Run,
+        absl::StrCat("--accumulate ", options.accumulate, " of the file of ",
+                     "--config is left out: give --global-batch"));
   }
   options.global_batch = options.samples = 0; // each trial has its own
   options.accumulate = 1;
@@ -88,10 +94,10 @@ questionOf(AdviseFlags &flags, const std::string &model,
 absl::Status checkBatch(uint64_t global_batch, uint32_t ranks) {
   return global_batch % ranks == 0
              ? absl::OkStatus()
-             : absl::InvalidArgumentError(
-                   absl::StrCat("--global-batch ", global_batch,
-                                " samples are not the same for each of ", ranks,
-                                " ranks; expected a multiple of ", ranks));
+             : absl::InvalidArgumentError(absl::StrCat(
+                   "a step (--global-batch, or the example) of ", global_batch,
+                   " samples is not the same for each of ", ranks,
+                   " ranks; expected a multiple of ", ranks));
 }
 
 /// Asks for so many ranks.
@@ -143,9 +149,10 @@ const RanksAdvice *ModelAdvice::fastest() const {
 nlohmann::ordered_json ModelAdvice::json(const AdviceWishes &wishes) const {
   nlohmann::ordered_json json = {{"machine", question.machine.name},
                                  {"target", question.options.target}};
-  json.update(adviceJson(ranks.front(), wishes));
+  const std::string &target = question.options.target;
+  json.update(adviceJson(ranks.front(), target, wishes));
   for (size_t i = 1; i < ranks.size(); ++i) {
-    json["or_ranks"].push_back(adviceJson(ranks[i], wishes));
+    json["or_ranks"].push_back(adviceJson(ranks[i], target, wishes));
   }
   return json;
 }

@@ -57,7 +57,8 @@ void sayNotAsWritten(const std::string &path, const config::Config &config) {
 /// Returns the option by which a plan keeps something in files, for sure;
 /// empty: none, or only the plan itself tells.
 std::string offloadInFiles(const options::Compile &options) {
-  bool sums = options.offload_gradients != "none" && options.accumulate > 1;
+  bool sums = options.offload_gradients != "none" &&
+              (options.accumulate > 1 || options.global_batch > 0);
   // Plain SGD keeps nothing but masters, if sums of gradients are offloaded.
   bool states = options.optimizer != "sgd" || options.momentum > 0 || sums;
   bool all = options.offload_ratio == 1; // of them, so some
@@ -225,6 +226,7 @@ CompileFlags::check(std::optional<uint64_t> steps) {
   }
   ZG_RETURN_IF_ERROR(checkScheduleOptions(options, given));
   options.own_precision = !isGiven("--precision");
+  options.open_accumulate = !isGiven("--accumulate");
   return options;
 }
 

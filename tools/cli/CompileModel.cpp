@@ -9,11 +9,13 @@
 #include "runtime/base/Text.h"
 #include "runtime/io/Overwrite.h"
 #include "runtime/io/Shard.h"
+#include "runtime/plan/Mesh.h"
 #include "runtime/plan/PlanFile.h"
 #include "tools/cli/CommandLine.h"
 #include "tools/cli/InputFile.h"
 #include "tools/cli/MicroBatch.h"
 #include "tools/cli/Notes.h"
+#include "tools/compiler/LargestThatFits.h"
 
 #include "absl/strings/str_join.h"
 
@@ -22,9 +24,6 @@
 
 namespace zerograph {
 namespace {
-
-/// The most samples of a micro-batch that is chosen.
-constexpr uint64_t kMostSamples = 1 << 16;
 
 /// The sizes of dims by name, and where each comes from.
 class Sizes {
@@ -183,14 +182,13 @@ absl::Status checkArrays(const std::vector<frontend::InputSignature> &inputs,
   return absl::OkStatus();
 }
 
-/// Returns how many samples the first array of the example has along the batch;
-/// 0 where none has one.
-uint64_t samplesOf(const ExampleArrays &example,
+/// Returns how many samples the arrays have; 0 where none has an axis of them.
+uint64_t samplesOf(const TensorFile &arrays,
                    const std::vector<frontend::InputSignature> &inputs) {
   std::string batch = frontend::batchDim(inputs);
   for (const frontend::InputSignature &input : inputs) {
-    auto array = example.arrays.find(input.name);
-    if (!batch.empty() && array != example.arrays.end() &&
+    auto array = arrays.find(input.name);
+    if (!batch.empty() && array != arrays.end() &&
         frontend::isBatchDim(input.dims, batch, inputs) &&
         !array->second.shape.empty()) {
       return array->second.shape[0];
@@ -199,30 +197,30 @@ uint64_t samplesOf(const ExampleArrays &example,
   return 0;
 }
 
-/// Returns the samples of a micro-batch that `--dim` or the model says; 0:
-/// neither does.
-int64_t fixedSamples(const CompileOptions &options,
-                     const std::vector<frontend::InputSignature> &inputs) {
+/// Returns the samples of a micro-batch that a dim says, or the model.
+FixedSamples fixedSamples(const CompileOptions &options,
+                          const std::vector<frontend::InputSignature> &inputs) {
   std::string batch = frontend::batchDim(inputs);
   if (auto dim = options.dims.find(batch); dim != options.dims.end()) {
-    return dim->second;
+    return {dim->second, /*by_dim=*/true};
   }
   bool symbolic = !batch.empty() || inputs.empty() || inputs[0].dims.empty();
-  return symbolic ? 0 : std::max<int64_t>(inputs[0].dims[0].value, 0);
+  return {symbolic ? 0 : std::max<int64_t>(inputs[0].dims[0].value, 0)};
 }
 
 /// Returns the samples of a step. Where the example is a batch of one, its own
 /// are, unless an option says how many a micro-batch has.
-StepBatch stepOf(const CompileOptions &options,
-                 const std::vector<frontend::InputSignature> &inputs,
-                 const std::optional<ExampleArrays> &example) {
+GlobalBatch stepOf(const CompileOptions &options,
+                   const std::vector<frontend::InputSignature> &inputs,
+                   const std::optional<ExampleArrays> &example) {
   if (options.global_batch > 0) {
     return {options.global_batch,
             absl::StrCat("--global-batch ", options.global_batch)};
   }
-  bool open = options.samples == 0 && fixedSamples(options, inputs) == 0;
+  bool open =
+      options.samples == 0 && fixedSamples(options, inputs).samples == 0;
   if (open && example && example->is_step) {
-    return {int64_t(samplesOf(*example, inputs)), example->name};
+    return {int64_t(samplesOf(example->arrays, inputs)), example->name};
   }
   return {};
 }
@@ -247,6 +245,27 @@ absl::Status bindAll(CompileOptions &options,
                      batch, "=N)"));
   }
   return example ? needArrays(inputs, *example, options) : absl::OkStatus();
+}
+
+/// Says where a step takes other samples than the example, a batch of one, has.
+void sayOtherStep(const plan::Plan &plan, const ExampleArrays &example) {
+  uint64_t step =
+      plan.micro_batch() * std::max(1u, plan.accumulate()) * worldOf(plan);
+  for (const plan::Input &input : plan.inputs()) {
+    auto array = example.arrays.find(input.name());
+    if (!input.per_sample() || array == example.arrays.end() ||
+        array->second.shape.empty()) {
+      continue;
+    }
+    // Several rows may be one sample.
+    uint64_t rows = uint64_t(input.shape(0)) / plan.micro_batch();
+    uint64_t samples = array->second.shape[0] / std::max<uint64_t>(1, rows);
+    if (samples != step) {
+      say(Matter::Run, absl::StrCat(example.name, " has ", samples,
+                                    " samples, and a step takes ", step));
+    }
+    return;
+  }
 }
 
 } // namespace
@@ -281,15 +300,29 @@ exampleOf(const std::vector<std::string> &data) {
     return std::nullopt;
   }
   ZG_ASSIGN_OR_RETURN(TensorFile arrays, firstArrays(data));
-  return ExampleArrays{data.front(), std::move(arrays)};
+  return ExampleArrays{data.front(), std::move(arrays), /*is_step=*/false,
+                       data};
 }
 
-absl::StatusOr<uint64_t>
-stepSamples(const CompileOptions &options,
+absl::StatusOr<uint64_t> samplesIn(const std::vector<std::string> &data,
+                                   const std::string &model) {
+  ZG_ASSIGN_OR_RETURN(std::vector<frontend::InputSignature> inputs,
+                      frontend::readInputs(model));
+  ZG_ASSIGN_OR_RETURN(std::vector<std::string> files, shardFiles(data));
+  uint64_t samples = 0;
+  for (const std::string &file : files) {
+    ZG_ASSIGN_OR_RETURN(TensorFile arrays, firstArrays({file}));
+    samples += samplesOf(arrays, inputs);
+  }
+  return samples;
+}
+
+absl::StatusOr<GlobalBatch>
+globalBatch(const CompileOptions &options,
             const std::optional<ExampleArrays> &example) {
   ZG_ASSIGN_OR_RETURN(std::vector<frontend::InputSignature> inputs,
                       frontend::readInputs(options.model));
-  return uint64_t(stepOf(options, inputs, example).samples);
+  return stepOf(options, inputs, example);
 }
 
 absl::Status bindSizes(CompileOptions &options,
@@ -299,13 +332,24 @@ absl::Status bindSizes(CompileOptions &options,
   if (example && example->is_step) {
     ZG_RETURN_IF_ERROR(checkArrays(inputs, *example));
   }
-  StepBatch step = stepOf(options, inputs, example);
+  GlobalBatch step = stepOf(options, inputs, example);
   ZG_RETURN_IF_ERROR(divideStep(options, step, fixedSamples(options, inputs)));
-  uint64_t samples = example ? samplesOf(*example, inputs) : 0;
-  uint64_t most = samples / uint64_t(options.ranks * options.accumulate);
-  ZG_RETURN_IF_ERROR(chooseMicroBatch(
-      options, step, samples > 0 ? most : kMostSamples,
-      [&](CompileOptions &tried) { return bindAll(tried, inputs, example); }));
+  uint64_t most = kMostSamples;
+  bool chosen = options.micro_batch == kAutoMicroBatch;
+  if (chosen && frontend::batchDim(inputs).empty()) {
+    return absl::InvalidArgumentError(
+        "--micro-batch auto: no input of the model has samples in front");
+  }
+  if (chosen && example) {
+    ZG_ASSIGN_OR_RETURN(uint64_t samples,
+                        samplesIn(example->data, options.model));
+    most = samples > 0 ? samples / uint64_t(options.ranks * options.accumulate)
+                       : most;
+  }
+  ZG_RETURN_IF_ERROR(
+      chooseMicroBatch(options, step, most, [&](CompileOptions &tried) {
+        return bindAll(tried, inputs, example);
+      }));
   return bindAll(options, inputs, example);
 }
 
@@ -316,7 +360,16 @@ compileModel(CompileOptions options,
   ZG_RETURN_IF_ERROR(checkOutputs(options.model, {}, plan_path));
   ZG_RETURN_IF_ERROR(checkInputFile(options.model, Input::Model));
   ZG_RETURN_IF_ERROR(bindSizes(options, example));
-  ZG_ASSIGN_OR_RETURN(CompileResult result, compile(options));
+  absl::StatusOr<CompileResult> compiled = compile(options);
+  if (!compiled.ok()) {
+    bool least = options.micro_batch == kAutoMicroBatch && options.samples == 1;
+    return least ? annotate(compiled.status(), "one sample a micro-batch")
+                 : compiled.status();
+  }
+  CompileResult result = *std::move(compiled);
+  if (example && example->is_step) {
+    sayOtherStep(result.plan, *example);
+  }
   printFindings(result.warnings, result.notes);
   for (const std::string &remark : result.remarks) {
     say(Matter::Remark, remark);

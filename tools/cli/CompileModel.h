@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "runtime/io/TensorFile.h"
 #include "tools/cli/CompileFlags.h"
+#include "tools/cli/MicroBatch.h"
 
 #include <optional>
 
@@ -16,16 +17,22 @@ struct ExampleArrays {
   std::string name;
   TensorFile arrays;
   bool is_step = false; ///< they are a batch of one step, not of a whole run
+  std::vector<std::string> data = {}; ///< files that they are the first of
 };
 
 /// Returns the arrays of the first file of `data`; nothing where there is none.
 absl::StatusOr<std::optional<ExampleArrays>>
 exampleOf(const std::vector<std::string> &data);
 
-/// Returns how many samples a step has, by an option or by the example, which
-/// may be a batch of one; 0: neither says.
-absl::StatusOr<uint64_t>
-stepSamples(const CompileOptions &options,
+/// Returns how many samples all these files have for a model; 0: no array has
+/// an axis of them.
+absl::StatusOr<uint64_t> samplesIn(const std::vector<std::string> &data,
+                                   const std::string &model);
+
+/// Returns the samples of a step by an option, or by the example, which may be
+/// a batch of one.
+absl::StatusOr<GlobalBatch>
+globalBatch(const CompileOptions &options,
             const std::optional<ExampleArrays> &example);
 
 /// Decides the micro-batch, where options leave it open, and binds the dims

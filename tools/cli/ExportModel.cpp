@@ -165,11 +165,7 @@ absl::Status exportWeights(const std::string &weights,
 }
 
 absl::Status exportTrainingGraph(CompileOptions compile) {
-  if (compile.micro_batch == kAutoMicroBatch) {
-    return absl::InvalidArgumentError("--micro-batch auto fits a plan into a "
-                                      "memory; of a training graph give "
-                                      "a number");
-  }
+  ZG_RETURN_IF_ERROR(needNumber(compile));
   ZG_RETURN_IF_ERROR(bindSizes(compile, std::nullopt));
   ZG_ASSIGN_OR_RETURN(TrainingGraph made, makeTrainingGraph(compile));
   ZG_RETURN_IF_ERROR(writeExported(made.model, made.weights, compile.model,

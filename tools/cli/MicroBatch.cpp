@@ -11,8 +11,6 @@
 
 #include "absl/strings/str_cat.h"
 
-#include <numeric>
-
 namespace zerograph {
 namespace {
 
@@ -43,12 +41,15 @@ absl::Status checkChoice(const CompileOptions &options) {
 
 /// "12 samples need 71.2 GiB".
 std::string needText(const SizeRoom &one) {
-  return absl::StrCat(counted(one.size, "sample"),
-                      one.size == 1 ? " needs " : " need ",
-                      options::sizeText(one.room.bytes));
+  bool fits = one.room.bytes <= one.room.usable;
+  return absl::StrCat(
+      counted(one.size, "sample"), one.size == 1 ? " needs " : " need ",
+      fits && !one.room.fits ? "more of the host than it may have"
+                             : options::sizeText(one.room.bytes));
 }
 
-std::string choiceText(const CompileOptions &options, const LargestFit &found) {
+std::string choiceText(const CompileOptions &options, const LargestFit &found,
+                       bool all) {
   std::string text = absl::StrCat(
       "--micro-batch ", found.fits->size, " by auto",
       options.accumulate > 1
@@ -58,30 +59,49 @@ std::string choiceText(const CompileOptions &options, const LargestFit &found) {
       options::sizeText(found.fits->room.usable));
   if (found.refused) {
     absl::StrAppend(&text, ", ", needText(*found.refused));
+  } else if (all) {
+    absl::StrAppend(&text, "; the data have no more");
   }
   return text;
 }
 
 } // namespace
 
-absl::Status divideStep(CompileOptions &options, const StepBatch &step,
-                        int64_t fixed) {
+absl::Status needNumber(const CompileOptions &options) {
+  return choosesMicroBatch(options)
+             ? absl::InvalidArgumentError(
+                   "--micro-batch auto fits a plan to train with into a "
+                   "memory; give a number here")
+             : absl::OkStatus();
+}
+
+absl::Status divideStep(CompileOptions &options, const GlobalBatch &step,
+                        const FixedSamples &fixed) {
   bool chosen = choosesMicroBatch(options);
-  if (chosen && fixed > 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--micro-batch auto, but the model has ", fixed,
-                     " samples a micro-batch, by its file or by --dim: leave "
-                     "one of them out"));
+  if (chosen && fixed.samples > 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--micro-batch auto, but a micro-batch has ", fixed.samples,
+        " samples ",
+        fixed.by_dim ? "by --dim: leave one of them out"
+                     : "by the model's file: leave the option out, or export "
+                       "the model with a symbolic batch"));
   }
   if (step.samples == 0) {
     return absl::OkStatus();
   }
-  int64_t known = options.samples > 0 ? options.samples : fixed;
+  if (chosen && !options.open_accumulate) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--micro-batch auto chooses how the ",
+                     counted(uint64_t(step.samples), "sample"), " of a step (",
+                     step.from, ") are divided: leave --accumulate out"));
+  }
+  int64_t known = options.samples > 0 ? options.samples : fixed.samples;
   int64_t parts = options.ranks * (known > 0 ? known : options.accumulate);
   int64_t each = step.samples / parts;
   bool equal = step.samples % parts == 0;
-  if (!equal ||
-      (known > 0 && options.accumulate > 1 && options.accumulate != each)) {
+  bool differs =
+      known > 0 && !options.open_accumulate && options.accumulate != each;
+  if (!equal || differs) {
     return absl::InvalidArgumentError(absl::StrCat(
         step.from, ": ", counted(uint64_t(options.ranks), "rank"), " x ",
         known > 0 && !equal
@@ -91,26 +111,33 @@ absl::Status divideStep(CompileOptions &options, const StepBatch &step,
         counted(uint64_t(step.samples), "sample"),
         " equally; change one of these"));
   }
-  if (known > 0) {
-    options.accumulate = each;
-  } else if (!chosen || options.accumulate > 1) {
+  if (known == 0 && !chosen) {
     options.samples = each;
+  } else if (known > 0 && each <= kMostParts) {
+    options.accumulate = each;
+  } else if (known > 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        step.from, ": ", each, " micro-batches of a rank are more than ",
+        kMostParts, "; give more samples to one, by --micro-batch"));
   }
   return absl::OkStatus();
 }
 
 absl::Status
-chooseMicroBatch(CompileOptions &options, const StepBatch &step, uint64_t most,
+chooseMicroBatch(CompileOptions &options, const GlobalBatch &step,
+                 uint64_t most,
                  absl::FunctionRef<absl::Status(CompileOptions &)> bind) {
   if (!choosesMicroBatch(options) || options.samples > 0) {
     return absl::OkStatus();
   }
   ZG_RETURN_IF_ERROR(checkChoice(options));
   uint64_t part = uint64_t(step.samples / options.ranks);
-  std::vector<uint64_t> sizes = divisorsOf(std::max<uint64_t>(part, 1));
-  if (part == 0) {
-    sizes.resize(std::max<uint64_t>(most, 1));
-    std::iota(sizes.begin(), sizes.end(), 1);
+  std::vector<uint64_t> sizes =
+      microBatchSizes(part, std::max<uint64_t>(most, 1));
+  if (sizes.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(step.from, ": no micro-batch up to ", kMostSamples,
+                     " samples divides a rank's ", part, " of a step"));
   }
   auto with = [&](uint64_t size) {
     CompileOptions with = options;
@@ -130,7 +157,8 @@ chooseMicroBatch(CompileOptions &options, const StepBatch &step, uint64_t most,
       }));
   options = with(found.fits ? found.fits->size : 1);
   if (found.fits) {
-    say(Matter::Run, choiceText(options, found));
+    bool all = found.fits->size == sizes.back() && part == 0;
+    say(Matter::Run, choiceText(options, found, all));
   }
   return absl::OkStatus();
 }

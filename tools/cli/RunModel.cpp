@@ -3,13 +3,13 @@
 #include "frontend/Import.h"
 #include "runtime/comm/Launch.h"
 #include "runtime/exec/RunForward.h"
-#include "runtime/io/Shard.h"
 #include "runtime/plan/PlanFile.h"
 #include "runtime/state/InitializedWeights.h"
 #include "runtime/state/LoadedWeights.h"
 #include "tools/cli/CommandLine.h"
 #include "tools/cli/CompileModel.h"
 #include "tools/cli/InputFile.h"
+#include "tools/cli/MicroBatch.h"
 #include "tools/cli/Notes.h"
 #include "tools/cli/OptionRules.h"
 #include "tools/cli/TemporaryFolder.h"
@@ -21,7 +21,7 @@ namespace zerograph {
 namespace {
 
 /// The most samples of a run that nothing else decides.
-constexpr int64_t kMostSamples = 32;
+constexpr int64_t kMostOfARun = 32;
 
 struct RunFlags {
   explicit RunFlags(CLI::App &app) : command(app) {
@@ -44,25 +44,14 @@ absl::StatusOr<Given> givenSamples(const RunFlags &flags) {
   ZG_ASSIGN_OR_RETURN(std::vector<frontend::InputSignature> inputs,
                       frontend::readInputs(flags.compile.model));
   Given given{frontend::batchDim(inputs)};
-  ZG_ASSIGN_OR_RETURN(std::vector<std::string> files,
-                      shardFiles(flags.given.data));
-  for (const std::string &file : files) {
-    ZG_ASSIGN_OR_RETURN(TensorFile tensors, firstArrays({file}));
-    for (const frontend::InputSignature &input : inputs) {
-      auto array = tensors.find(input.name);
-      if (!given.dim.empty() && !input.dims.empty() &&
-          input.dims[0].name == given.dim && array != tensors.end() &&
-          !array->second.shape.empty()) {
-        given.count += int64_t(array->second.shape[0]);
-        break;
-      }
-    }
-  }
+  ZG_ASSIGN_OR_RETURN(uint64_t count,
+                      samplesIn(flags.given.data, flags.compile.model));
+  given.count = int64_t(count);
   return given;
 }
 
 /// Decides how many samples a run takes, where nobody says: all that there are
-/// where they depend on each other, else at most kMostSamples.
+/// where they depend on each other, else at most kMostOfARun.
 absl::Status decideMicroBatch(RunFlags &flags) {
   ZG_ASSIGN_OR_RETURN(Given given, givenSamples(flags));
   CompileOptions &options = flags.compile;
@@ -73,7 +62,7 @@ absl::Status decideMicroBatch(RunFlags &flags) {
   int64_t asked = options.samples != 0        ? options.samples
                   : dim != options.dims.end() ? dim->second
                                               : 0;
-  int64_t samples = asked != 0 ? asked : std::min(given.count, kMostSamples);
+  int64_t samples = asked != 0 ? asked : std::min(given.count, kMostOfARun);
   std::string mixed;
   if (samples < given.count) {
     CompileOptions probe = options;
@@ -111,6 +100,7 @@ absl::StatusOr<int> runModel(RunFlags flags) {
   ZG_RETURN_IF_ERROR(checkRules(flags.command, flags.given).status());
   ZG_RETURN_IF_ERROR(checkDevice(flags.compile));
   ZG_RETURN_IF_ERROR(bindNames(flags.compile));
+  ZG_RETURN_IF_ERROR(needNumber(flags.compile));
   ForwardOptions run;
   options::copy<options::kForward>(flags.compile, run);
   options::copy<options::kForward>(flags.given, run);

@@ -120,8 +120,17 @@ void warnOfOffload(const CompileOptions &options, CompileResult &result) {
   }
 }
 
-/// Names the payload of an error: how many bytes are missing, in decimal.
+/// Names payloads of an error, in decimal: how many bytes are missing, and how
+/// many a rank needs of its device.
 constexpr char kMissingBytes[] = "zerograph/missing-bytes";
+constexpr char kDeviceBytes[] = "zerograph/device-bytes";
+
+int64_t payloadOf(const absl::Status &status, const char *name) {
+  int64_t bytes = 0;
+  (void)absl::SimpleAtoi(
+      std::string(status.GetPayload(name).value_or(absl::Cord())), &bytes);
+  return bytes;
+}
 
 /// Returns how many bytes more than the limits a rank needs, of all memories.
 int64_t bytesOver(const options::MemoryLimits &limits, mlir::ModuleOp module) {
@@ -135,11 +144,6 @@ int64_t bytesOver(const options::MemoryLimits &limits, mlir::ModuleOp module) {
 }
 
 } // namespace
-
-uint64_t deviceBytes(mlir::ModuleOp module) {
-  return uint64_t(
-      mlir::zg::sched::arenaBytes(module, {mlir::zg::sched::Space::device}));
-}
 
 absl::Status checkMemory(const CompileOptions &options, mlir::ModuleOp module,
                          Diagnostics &diagnostics) {
@@ -163,15 +167,21 @@ absl::Status checkMemory(const CompileOptions &options, mlir::ModuleOp module,
   absl::Status status = absl::ResourceExhaustedError(said);
   status.SetPayload(kMissingBytes,
                     absl::Cord(absl::StrCat(bytesOver(limits, module))));
+  status.SetPayload(kDeviceBytes,
+                    absl::Cord(absl::StrCat(deviceBytes(module))));
   return status;
 }
 
 int64_t missingBytes(const absl::Status &status) {
-  int64_t bytes = 0;
-  (void)absl::SimpleAtoi(
-      std::string(status.GetPayload(kMissingBytes).value_or(absl::Cord())),
-      &bytes);
-  return bytes;
+  return payloadOf(status, kMissingBytes);
+}
+
+int64_t deviceBytes(mlir::ModuleOp module) {
+  return mlir::zg::sched::arenaBytes(module, {mlir::zg::sched::Space::device});
+}
+
+int64_t deviceBytes(const absl::Status &status) {
+  return payloadOf(status, kDeviceBytes);
 }
 
 absl::Status checkPlan(const CompileOptions &options, CompileResult &result) {

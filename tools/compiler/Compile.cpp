@@ -149,7 +149,7 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
       module, dump, diagnostics,
       [&](const std::string &phase) { watch.lap(phase); }));
   ZG_RETURN_IF_ERROR(checkMemory(options, module, diagnostics));
-  result.device_bytes = deviceBytes(module);
+  result.device_bytes = uint64_t(deviceBytes(module));
   if (options.until == CompileOptions::Until::Packed) {
     return result;
   }
@@ -257,8 +257,7 @@ absl::StatusOr<DeviceNeed> deviceNeed(const CompileOptions &given) {
   if (!absl::IsResourceExhausted(result.status())) {
     return result.status();
   }
-  int64_t limit = options::parseMemory(options.memory, options.ranks).device;
-  return DeviceNeed{uint64_t(limit + missingBytes(result.status())), false};
+  return DeviceNeed{uint64_t(deviceBytes(result.status())), false};
 }
 
 absl::StatusOr<CompileResult> compile(const CompileOptions &given) {

@@ -29,6 +29,8 @@ struct CompileOptions : options::Compile {
   int64_t samples = 0;                 ///< made of `micro_batch`; 0: unknown
   /// Values of inputs of one element, by name: constants of the plan.
   std::map<std::string, std::string> inputs; ///< made of `input`
+  /// `accumulate` is nobody's wish: it follows from `global_batch`.
+  bool open_accumulate = true;
   /// The model is only run, on one rank: of the options, those of the model,
   /// `target` and `dump_ir` count.
   bool forward = false;
@@ -72,8 +74,8 @@ struct CompileResult {
 /// Compiles. Errors name the ONNX node or tensor, or the option, at fault.
 absl::StatusOr<CompileResult> compile(const CompileOptions &options);
 
-/// Says what a rank needs of its device, and whether `--memory` allows it and
-/// what the host needs.
+/// Says what a rank needs of its device, and whether `--memory` allows that and
+/// what it needs of the host.
 struct DeviceNeed {
   uint64_t bytes = 0;
   bool fits = false;

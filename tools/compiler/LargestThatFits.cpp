@@ -53,18 +53,15 @@ largestThatFits(const std::vector<uint64_t> &sizes,
   return found;
 }
 
-std::vector<uint64_t> divisorsOf(uint64_t number) {
-  std::vector<uint64_t> low, high;
-  for (uint64_t one = 1; one * one <= number; ++one) {
-    if (number % one == 0) {
-      low.push_back(one);
-      if (one * one != number) {
-        high.push_back(number / one);
-      }
+std::vector<uint64_t> microBatchSizes(uint64_t part, uint64_t most) {
+  std::vector<uint64_t> sizes;
+  for (uint64_t size = 1; size <= std::min(most, kMostSamples); ++size) {
+    if (part == 0 ||
+        (part % size == 0 && part / size <= uint64_t(kMostParts))) {
+      sizes.push_back(size);
     }
   }
-  low.insert(low.end(), high.rbegin(), high.rend());
-  return low;
+  return sizes;
 }
 
 } // namespace zerograph

@@ -40,8 +40,16 @@ absl::StatusOr<LargestFit>
 largestThatFits(const std::vector<uint64_t> &sizes,
                 absl::FunctionRef<absl::StatusOr<Room>(uint64_t)> ask);
 
-/// Returns all divisors of a number above 0, ascending.
-std::vector<uint64_t> divisorsOf(uint64_t number);
+/// The most samples of a micro-batch that is chosen, and the most micro-batches
+/// of a rank and step.
+constexpr uint64_t kMostSamples = 1 << 16;
+constexpr int64_t kMostParts = 1 << 20;
+
+/// Returns the micro-batches to choose from, ascending: of a rank that has
+/// `part` samples of each step, those that divide them, of 0 all, up to `most`.
+/// None breaks the two limits.
+std::vector<uint64_t> microBatchSizes(uint64_t part,
+                                      uint64_t most = UINT64_MAX);
 
 } // namespace zerograph
 
