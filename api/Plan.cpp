@@ -104,13 +104,14 @@ absl::StatusOr<std::string> inspect(const LoadedPlan &plan,
   if (part == "summary") {
     return inspectSummary(plan, /*exact=*/false);
   }
-  ZG_ASSIGN_OR_RETURN(nlohmann::ordered_json facts, inspectFacts(plan));
   if (part == "json") {
+    ZG_ASSIGN_OR_RETURN(nlohmann::ordered_json facts, inspectFacts(plan));
     return facts.dump();
   }
   std::vector<std::string> names = {"summary", "json"};
   for (const InspectSection &section : inspectSections()) {
     if (part == section.name) {
+      ZG_ASSIGN_OR_RETURN(nlohmann::ordered_json facts, inspectPlan(plan));
       return section.text(facts, /*exact=*/false);
     }
     names.push_back(section.name);

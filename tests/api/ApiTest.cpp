@@ -65,6 +65,27 @@ TEST(Api, Trains) {
   zg_trainer_free(trainer);
 }
 
+TEST(Api, InspectsEveryPart) {
+  Plan plan({"--micro-batch", "8", "--ranks", "2", "--zero", "3"});
+  ASSERT_EQ(plan.code, ZG_OK) << zg_error();
+  char *text = nullptr;
+  ASSERT_EQ(zg_plan_inspect(plan.handle, "no part", &text),
+            ZG_INVALID_ARGUMENT);
+  std::string parts = zg_error();
+  parts = parts.substr(parts.find("there are ") + strlen("there are "));
+  size_t count = 0;
+  for (size_t begin = 0; begin < parts.size(); ++count) {
+    size_t end = std::min(parts.find(", ", begin), parts.size());
+    std::string part = parts.substr(begin, end - begin);
+    EXPECT_EQ(zg_plan_inspect(plan.handle, part.c_str(), &text), ZG_OK)
+        << part << ": " << zg_error();
+    EXPECT_NE(strlen(text), 0u) << part;
+    zg_text_free(text);
+    begin = end + 2;
+  }
+  EXPECT_GT(count, 8u);
+}
+
 TEST(Api, Advises) {
   Batch batch;
   const char *options[] = {"--machine", "h100-sxm", "--convolution",
