@@ -6,6 +6,7 @@
 #include "passes/differentiate/HeadViews.h"
 #include "passes/differentiate/rules/Rule.h"
 #include "passes/ir/nn/Attention.h"
+#include "passes/ir/nn/Numerics.h"
 
 using namespace mlir;
 using namespace mlir::zg::nn;
@@ -269,6 +270,24 @@ bool AttentionCandidate::findSamples(std::string &reason) {
   return true;
 }
 
+/// Leaves a bias of few scores and many samples alone, as Swin's windows have
+/// it: each block of its gradient adds up all samples, one after the other, and
+/// so few blocks would keep most of a device waiting.
+void AttentionCandidate::checkBias() {
+  auto blocks = [](int64_t extent) {
+    return llvm::divideCeil(extent, kRowChains);
+  };
+  ArrayRef<int64_t> scores = shapeOf(softmax).take_back(2);
+  auto own = leading();
+  auto parts = int64_t(own[1] * blocks(scores[0]) * blocks(scores[1]));
+  if (parts < own[0] && notTrained.empty()) {
+    notTrained = "a bias of its scores, " + nameOfSource(bias) +
+                 ", is trained, with fewer blocks of scores (" +
+                 std::to_string(parts) + ") than samples (" +
+                 std::to_string(own[0]) + ")";
+  }
+}
+
 bool AttentionCandidate::match(std::string &reason) {
   if (shapeOf(softmax).size() < 3) {
     return false; // a matrix: its rows may be samples
@@ -298,6 +317,9 @@ bool AttentionCandidate::match(std::string &reason) {
         dependsOnScores(member->getResult(0))) {
       reason = "its scores are moved before the softmax";
     }
+  }
+  if (bias) {
+    checkBias();
   }
   if (!notTrained.empty()) {
     reason = notTrained;

@@ -30,6 +30,7 @@ private:
   bool dependsOnScores(Value value);
   void collect(Value value);
   void collectTrained(Value value);
+  void checkBias();
   bool checkSizes(std::string &reason);
   bool findSamples(std::string &reason);
 

@@ -57,8 +57,11 @@ def RaiseAttention : Pass<"nn-raise-attention", "::mlir::ModuleOp"> {
     read where they lie. A softmax that looks like attention and is none keeps the
     reason as its attribute `nn.unfused`, and the module lists them: what
     multiplies values is read by others, or dropped out where samples are not in
-    front; a trained bias is not the same for all samples, or there are two;
-    scores are the sum of several products or are moved; heads are too large; types are mixed. Matrices are left alone, as their rows may be samples.
+    front; a trained bias is not the same for all samples, or there are two, or
+    it has fewer blocks of 64 queries and keys than there are samples, which each
+    block of its gradient adds up in order; scores are the sum of several
+    products or are moved; heads are too large; types are mixed. Matrices are
+    left alone, as their rows may be samples.
 
     Runs before `nn-differentiate`, after `canonicalize`.
 

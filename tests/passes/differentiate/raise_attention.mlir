@@ -130,6 +130,21 @@ nn.program @merged(%q: tensor<6x8x2xf32>, %k: tensor<6x8x2xf32>, %bias: tensor<8
 
 // -----
 
+// A bias of many samples and few scores is left alone.
+
+// CHECK-LABEL: nn.program @windows(
+// CHECK: nn.softmax {{.*}}nn.unfused = "a bias of its scores, 'bias', is trained, with fewer blocks of scores (2) than samples (3)"
+nn.program @windows(%q: tensor<3x2x4x2xf32>, %k: tensor<3x2x4x2xf32>, %bias: tensor<1x2x4x4xf32> {nn.parameter = #nn.parameter<"bias", module = "", trainable = true, init = normal>} loc("bias")) -> tensor<3x2x4x2xf32> {
+  %s = nn.matmul %q, %k transpose_b : tensor<3x2x4x2xf32>, tensor<3x2x4x2xf32> -> tensor<3x2x4x4xf32>
+  %b = nn.broadcast %bias : tensor<1x2x4x4xf32> -> tensor<3x2x4x4xf32>
+  %x = nn.binary add %s, %b : tensor<3x2x4x4xf32>
+  %p = nn.softmax %x : tensor<3x2x4x4xf32>
+  %o = nn.matmul %p, %k : tensor<3x2x4x4xf32>, tensor<3x2x4x2xf32> -> tensor<3x2x4x2xf32>
+  nn.return %o : tensor<3x2x4x2xf32>
+}
+
+// -----
+
 // What looks like attention and is none says why.
 
 // CHECK-LABEL: nn.program @others(
