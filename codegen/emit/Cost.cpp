@@ -359,7 +359,7 @@ FailureOr<KernelCost> costOfAttention(nn::KernelOp kernel) {
   if (loops.factor) {
     roots.push_back(loops.factor);
   }
-  // For queries, for keys and for a bias.
+  // Blocks of queries, of keys and of a bias each make the scores again.
   int64_t times = !isGradient ? 1 : loops.ofBias ? 3 : 2;
   counter.sweep(roots, elements * times);
   for (unsigned i = 0; i < kernel.getNumResults(); ++i) {

@@ -6,7 +6,6 @@
 #include "passes/differentiate/HeadViews.h"
 #include "passes/differentiate/rules/Rule.h"
 #include "passes/ir/nn/Attention.h"
-#include "passes/ir/nn/Numerics.h"
 
 using namespace mlir;
 using namespace mlir::zg::nn;
@@ -29,24 +28,6 @@ std::optional<double> splatNumber(Value value) {
     return std::nullopt;
   }
   return splat.getSplatValue<APFloat>().convertToDouble();
-}
-
-/// Returns how many samples and heads matrices of this shape are of.
-SmallVector<int64_t, 4> leadingOf(ArrayRef<int64_t> shape) {
-  ArrayRef<int64_t> dims = shape.drop_back(2);
-  int64_t heads = dims.size() > 1 ? dims.back() : 1;
-  return {ShapedType::getNumElements(dims) / heads, heads};
-}
-
-/// Returns the name, in quotes, of what a value is a view of.
-std::string nameOfSource(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (!isPlainView(op)) {
-      break;
-    }
-    value = op->getOperand(0);
-  }
-  return "'" + nameOf(value.getLoc()) + "'";
 }
 
 /// Takes factors that are constants off a value, down through its views:
@@ -155,7 +136,7 @@ void AttentionCandidate::findScores(Value value) {
 /// Returns the samples and heads: those that a bias is repeated for, else those
 /// that the softmax has.
 SmallVector<int64_t, 4> AttentionCandidate::leading() {
-  return leadingOf(shapeOf(wideBias ? wideBias : softmax.getResult()));
+  return leadingOf(shapeOf(bias ? bias.repeated() : softmax.getResult()));
 }
 
 bool AttentionCandidate::dependsOnScores(Value value) {
@@ -196,14 +177,10 @@ void AttentionCandidate::collect(Value value) {
   }
 }
 
-/// Collects a trained value that does not depend on the scores. Its gradient is
-/// added up over samples: it must be the same for each. What is cheap to
-/// compute of one such value and others, masks, is computed in the region.
+/// Collects a trained value that does not depend on the scores. What is cheap
+/// to compute of one such value and others, masks, is computed in the region.
 void AttentionCandidate::collectTrained(Value value) {
   Operation *op = value.getDefiningOp();
-  auto isForAll = [](Value of) {
-    return shapeOf(of).size() > 2 && leadingOf(shapeOf(of)).front() == 1;
-  };
   bool splits = op && isa<ReshapeOp>(op) && !isForAll(value);
   bool isCheap = op && isElementwise(op) && !isCostly(op);
   if (isCheap && isForAll(value)) {
@@ -211,30 +188,14 @@ void AttentionCandidate::collectTrained(Value value) {
                 return trained.contains(operand);
               }) == 1;
   }
-  if (splits || isCheap) {
-    members.insert(op);
-    for (Value operand : op->getOperands()) {
-      collect(operand);
-    }
+  if (!splits && !isCheap) {
+    bias.take(value, softmax);
     return;
   }
-  auto repeats = dyn_cast_or_null<BroadcastOp>(op);
-  Value own = repeats ? repeats.getOperand() : value;
-  std::string name = nameOfSource(own);
-  if (!isForAll(own) ||
-      shapeOf(value).take_back(2) != shapeOf(softmax).take_back(2) ||
-      elementsOf(value) != elementsOf(softmax)) {
-    notTrained = "a bias of its scores, " + name +
-                 ", is trained and not the same for all samples";
-  } else if (elementOf(own) != elementOf(softmax)) {
-    notTrained =
-        "a bias of its scores, " + name + ", is trained and of another type";
-  } else if (wideBias && wideBias != value) {
-    notTrained = "two biases of its scores, " + nameOfSource(bias) + " and " +
-                 name + ", are trained";
+  members.insert(op);
+  for (Value operand : op->getOperands()) {
+    collect(operand);
   }
-  bias = own;
-  wideBias = value;
 }
 
 bool AttentionCandidate::checkSizes(std::string &reason) {
@@ -270,24 +231,6 @@ bool AttentionCandidate::findSamples(std::string &reason) {
   return true;
 }
 
-/// Leaves a bias of few scores and many samples alone, as Swin's windows have
-/// it: each block of its gradient adds up all samples, one after the other, and
-/// so few blocks would keep most of a device waiting.
-void AttentionCandidate::checkBias() {
-  auto blocks = [](int64_t extent) {
-    return llvm::divideCeil(extent, kRowChains);
-  };
-  ArrayRef<int64_t> scores = shapeOf(softmax).take_back(2);
-  auto own = leading();
-  auto parts = int64_t(own[1] * blocks(scores[0]) * blocks(scores[1]));
-  if (parts < own[0] && notTrained.empty()) {
-    notTrained = "a bias of its scores, " + nameOfSource(bias) +
-                 ", is trained, with fewer blocks of scores (" +
-                 std::to_string(parts) + ") than samples (" +
-                 std::to_string(own[0]) + ")";
-  }
-}
-
 bool AttentionCandidate::match(std::string &reason) {
   if (shapeOf(softmax).size() < 3) {
     return false; // a matrix: its rows may be samples
@@ -318,11 +261,9 @@ bool AttentionCandidate::match(std::string &reason) {
       reason = "its scores are moved before the softmax";
     }
   }
-  if (bias) {
-    checkBias();
-  }
-  if (!notTrained.empty()) {
-    reason = notTrained;
+  bias.checkBlocks();
+  if (!bias.problem().empty()) {
+    reason = bias.problem();
   }
   return true;
 }
@@ -335,17 +276,6 @@ Value AttentionCandidate::headed(NNBuilder &b, Value matrices,
   return b.transpose(b.reshape(matrices, shape),
                      transposed ? ArrayRef<int64_t>{0, 3, 1, 2}
                                 : ArrayRef<int64_t>{0, 2, 1, 3});
-}
-
-/// Returns the bias as an extra: [heads, keys, queries].
-Value AttentionCandidate::turnedBias(NNBuilder &b) {
-  auto matrices = [](Value value) {
-    SmallVector<int64_t, 4> shape = {leadingOf(shapeOf(value)).back()};
-    llvm::append_range(shape, shapeOf(value).take_back(2));
-    return shape;
-  };
-  Value own = b.reshape(bias, matrices(bias));
-  return b.transpose(b.broadcast(own, matrices(wideBias)), {0, 2, 1});
 }
 
 void AttentionCandidate::writeScores(NNBuilder &b, AttentionOp attention,
@@ -365,12 +295,8 @@ void AttentionCandidate::writeScores(NNBuilder &b, AttentionOp attention,
   }
   b.builder.setInsertionPointToStart(&block);
   if (bias) {
-    SmallVector<int64_t, 4> once(keysByQueries);
-    once.front() = 1;
-    Value wide =
-        b.broadcast(b.reshape(mapping.lookup(extraBias), once), keysByQueries);
-    Value turned = b.transpose(wide, {0, 1, 3, 2});
-    mapping.map(wideBias, b.reshape(turned, shapeOf(wideBias)));
+    mapping.map(bias.repeated(),
+                bias.repeat(b, mapping.lookup(extraBias), keysByQueries));
   }
   Value own = b.reshape(b.transpose(score, {0, 1, 3, 2}), shapeOf(scores));
   mapping.map(scores.getResult(), factor == 1 ? own : b.scale(own, factor));
@@ -420,7 +346,7 @@ void AttentionCandidate::replace() {
   k = straightened(b, k);
   v = straightened(b, v);
   if (bias) {
-    extraBias = turnedBias(b);
+    extraBias = bias.turned(b);
     extras.insert(extraBias);
   }
   if (dropout) {

@@ -4,6 +4,7 @@
 #define ZEROGRAPH_PASSES_DIFFERENTIATE_ATTENTIONCANDIDATE_H
 
 #include "mlir/IR/IRMapping.h"
+#include "passes/differentiate/TrainedBias.h"
 #include "passes/ir/nn/RandomNumbers.h"
 #include "passes/ir/nn/Samples.h"
 #include "llvm/ADT/DenseSet.h"
@@ -30,13 +31,11 @@ private:
   bool dependsOnScores(Value value);
   void collect(Value value);
   void collectTrained(Value value);
-  void checkBias();
   bool checkSizes(std::string &reason);
   bool findSamples(std::string &reason);
 
   SmallVector<int64_t, 4> leading();
   Value headed(NNBuilder &b, Value matrices, bool transposed);
-  Value turnedBias(NNBuilder &b);
   void writeScores(NNBuilder &b, AttentionOp attention, double factor);
   Value keptFactor(NNBuilder &b, const IRMapping &mapping);
 
@@ -56,12 +55,9 @@ private:
   /// Ops that become part of the region, and what it reads from outside.
   SetVector<Operation *> members;
   SetVector<Value> extras;
-  /// A trained value, and what the region has of it: as much for each sample.
-  Value bias, wideBias;
+  TrainedBias bias;
   /// The extra that the bias becomes.
   Value extraBias;
-  /// Says why what is trained has no gradient; empty: it has.
-  std::string notTrained;
 };
 
 } // namespace mlir::zg::nn

@@ -19,7 +19,7 @@ struct Uses {
   std::vector<Use> accesses, writes;
 };
 
-/// Those of each stream.
+/// Holds those of each stream.
 using History = std::array<Uses, kNumStreams>;
 
 using Predecessors = DenseMap<Value, SmallVector<SliceOp>>;
