@@ -295,7 +295,8 @@ void removeOldPlan(const std::string &path, const std::string &model) {
 }
 
 absl::StatusOr<std::optional<ExampleArrays>>
-exampleOf(const std::vector<std::string> &data) {
+exampleOf(const std::string &model, const std::vector<std::string> &data) {
+  ZG_RETURN_IF_ERROR(frontend::readInputs(model).status());
   if (data.empty()) {
     return std::nullopt;
   }

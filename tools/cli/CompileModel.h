@@ -21,8 +21,9 @@ struct ExampleArrays {
 };
 
 /// Returns the arrays of the first file of `data`; nothing where there is none.
+/// An error of the model's file comes before one of the data.
 absl::StatusOr<std::optional<ExampleArrays>>
-exampleOf(const std::vector<std::string> &data);
+exampleOf(const std::string &model, const std::vector<std::string> &data);
 
 /// Returns how many samples all these files have for a model; 0: no array has
 /// an axis of them.

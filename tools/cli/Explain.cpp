@@ -147,7 +147,7 @@ void printCommand(const ExplainFlags &flags, const std::string &model,
 absl::Status printPlan(const ExplainFlags &flags, CompileOptions options) {
   ZG_ASSIGN_OR_RETURN(TemporaryFolder folder, TemporaryFolder::make());
   ZG_ASSIGN_OR_RETURN(std::optional<ExampleArrays> example,
-                      exampleOf(flags.train.data));
+                      exampleOf(options.model, flags.train.data));
   absl::StatusOr<CompileResult> made =
       compileModel(std::move(options), example, folder.path() + "/p");
   if (!made.ok()) {

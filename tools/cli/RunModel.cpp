@@ -69,7 +69,7 @@ absl::Status decideMicroBatch(RunFlags &flags) {
     probe.samples = std::max<int64_t>(samples, 2); // one shows nothing
     probe.dims.erase(given.dim);
     ZG_ASSIGN_OR_RETURN(std::optional<ExampleArrays> example,
-                        exampleOf(flags.given.data));
+                        exampleOf(flags.compile.model, flags.given.data));
     ZG_RETURN_IF_ERROR(bindSizes(probe, example));
     ZG_ASSIGN_OR_RETURN(mixed, findMixedOutput(probe));
   }
@@ -123,7 +123,7 @@ absl::StatusOr<int> runModel(RunFlags flags) {
   run.model_path = flags.compile.model;
   run.say = [](const std::string &text) { say(Matter::Run, text); };
   ZG_ASSIGN_OR_RETURN(std::optional<ExampleArrays> example,
-                      exampleOf(flags.given.data));
+                      exampleOf(flags.compile.model, flags.given.data));
   ZG_ASSIGN_OR_RETURN(CompileResult compiled,
                       compileModel(flags.compile, example, run.plan_path));
   ZG_ASSIGN_OR_RETURN(std::string bytes, serializePlan(compiled.plan));

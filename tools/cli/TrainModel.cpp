@@ -56,7 +56,7 @@ absl::StatusOr<CompiledPlan> makePlan(const std::string &model,
   ZG_ASSIGN_OR_RETURN(made.folder, TemporaryFolder::make());
   made.path = made.folder->path() + "/plan";
   ZG_ASSIGN_OR_RETURN(std::optional<ExampleArrays> example,
-                      exampleOf(train.data()));
+                      exampleOf(model, train.data()));
   ZG_ASSIGN_OR_RETURN(CompileResult result,
                       compileModel(options, example, made.path));
   if (ends && result.plan.schedule().total_steps() > 0) {
