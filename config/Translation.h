@@ -59,7 +59,7 @@ struct Auto {
 struct Known {
   std::optional<int64_t> ranks;
   std::string ranks_from; ///< "--ranks", "the processes that were started"
-  /// From the command line.
+  /// Come from the command line.
   std::optional<int64_t> micro_batch, accumulate, global_batch;
   std::optional<int64_t> stage; ///< also from the command line
   /// All that the command line gives, without dashes, and the values.

@@ -27,7 +27,7 @@ largestThatFits(const std::vector<uint64_t> &sizes,
                 absl::FunctionRef<absl::StatusOr<Room>(uint64_t)> ask) {
   LargestFit found;
   SizeRoom first;
-  // What is left to try lies in [begin, end).
+  // The sizes in [begin, end) are left to try.
   auto begin = sizes.begin(), end = sizes.end();
   for (int asked = 0; begin != end && asked < kMostAnswers; ++asked) {
     auto next = begin;
