@@ -47,7 +47,8 @@ class Models(BadInput):
     def test_no_model(self):
         whole = linear()
         self.refuses_model(b"", ["m.onnx", "is not an ONNX"])
-        self.refuses_model(b"# Zerograph\n\nnot a model\n", ["not an ONNX"])
+        self.refuses_model(b"# Zerograph\n\nnot a model\n",
+                           ["expected an ONNX model"])
         self.refuses_model(whole[:-3], ["not an ONNX file, or it is truncated"])
         self.refuses_model(message([(1, 10)]), ["holds no graph"])
         self.refuses_model(message([(1, 10), (7, [(2, "g")])]),
@@ -125,7 +126,7 @@ class Models(BadInput):
         self.unchanged("train", plan, "--data", MLP_DATA, "--load-weights",
                        plan, parts=["it is a plan of Zerograph"])
 
-    def test_no_model(self):
+    def test_another_file_than_a_model(self):
         """Weights, a folder or a text where a model is expected."""
         with zipfile.ZipFile(self.path("m.pt"), "w") as archive:
             archive.writestr("m/data.pkl", b"\x80\x02}.")

@@ -14,6 +14,7 @@
 #include "tools/cli/CommandLine.h"
 #include "tools/cli/InputFile.h"
 #include "tools/cli/MicroBatch.h"
+#include "tools/cli/ModelFacts.h"
 #include "tools/cli/Notes.h"
 #include "tools/compiler/LargestThatFits.h"
 
@@ -296,7 +297,7 @@ void removeOldPlan(const std::string &path, const std::string &model) {
 
 absl::StatusOr<std::optional<ExampleArrays>>
 exampleOf(const std::string &model, const std::vector<std::string> &data) {
-  ZG_RETURN_IF_ERROR(frontend::readInputs(model).status());
+  ZG_RETURN_IF_ERROR(inputsOf(model).status());
   if (data.empty()) {
     return std::nullopt;
   }
@@ -308,7 +309,7 @@ exampleOf(const std::string &model, const std::vector<std::string> &data) {
 absl::StatusOr<uint64_t> samplesIn(const std::vector<std::string> &data,
                                    const std::string &model) {
   ZG_ASSIGN_OR_RETURN(std::vector<frontend::InputSignature> inputs,
-                      frontend::readInputs(model));
+                      inputsOf(model));
   ZG_ASSIGN_OR_RETURN(std::vector<std::string> files, shardFiles(data));
   uint64_t samples = 0;
   for (const std::string &file : files) {
@@ -322,14 +323,14 @@ absl::StatusOr<GlobalBatch>
 globalBatch(const CompileOptions &options,
             const std::optional<ExampleArrays> &example) {
   ZG_ASSIGN_OR_RETURN(std::vector<frontend::InputSignature> inputs,
-                      frontend::readInputs(options.model));
+                      inputsOf(options.model));
   return stepOf(options, inputs, example);
 }
 
 absl::Status bindSizes(CompileOptions &options,
                        const std::optional<ExampleArrays> &example) {
   ZG_ASSIGN_OR_RETURN(std::vector<frontend::InputSignature> inputs,
-                      frontend::readInputs(options.model));
+                      inputsOf(options.model));
   if (example && example->is_step) {
     ZG_RETURN_IF_ERROR(checkArrays(inputs, *example));
   }
@@ -359,7 +360,6 @@ compileModel(CompileOptions options,
              const std::optional<ExampleArrays> &example,
              const std::string &plan_path) {
   ZG_RETURN_IF_ERROR(checkOutputs(options.model, {}, plan_path));
-  ZG_RETURN_IF_ERROR(checkInputFile(options.model, Input::Model));
   ZG_RETURN_IF_ERROR(bindSizes(options, example));
   absl::StatusOr<CompileResult> compiled = compile(options);
   if (!compiled.ok()) {

@@ -1,10 +1,8 @@
-//===- ModelFacts.cpp - what a model says to a configuration --------------===//
+//===- ModelFacts.cpp - what a model says before it is compiled -----------===//
 
 #include "tools/cli/ModelFacts.h"
 
-#include "frontend/Import.h"
 #include "runtime/base/Status.h"
-#include "tools/cli/CompileModel.h"
 #include "tools/cli/InputFile.h"
 
 namespace zerograph {
@@ -24,10 +22,15 @@ std::optional<int64_t> commonLength(const std::vector<int64_t> &lengths) {
 
 } // namespace
 
-absl::Status addModel(const std::string &model, config::Known &known) {
+absl::StatusOr<std::vector<frontend::InputSignature>>
+inputsOf(const std::string &model) {
   ZG_RETURN_IF_ERROR(checkInputFile(model, Input::Model));
+  return frontend::readInputs(model);
+}
+
+absl::Status addModel(const std::string &model, config::Known &known) {
   ZG_ASSIGN_OR_RETURN(std::vector<frontend::InputSignature> inputs,
-                      frontend::readInputs(model));
+                      inputsOf(model));
   if (frontend::batchDim(inputs).empty() && !inputs.empty() &&
       !inputs[0].dims.empty() && inputs[0].dims[0].value > 0) {
     known.model_batch = inputs[0].dims[0].value;

@@ -10,6 +10,7 @@
 #include "tools/cli/CompileModel.h"
 #include "tools/cli/InputFile.h"
 #include "tools/cli/MicroBatch.h"
+#include "tools/cli/ModelFacts.h"
 #include "tools/cli/Notes.h"
 #include "tools/cli/OptionRules.h"
 #include "tools/cli/TemporaryFolder.h"
@@ -42,7 +43,7 @@ struct Given {
 
 absl::StatusOr<Given> givenSamples(const RunFlags &flags) {
   ZG_ASSIGN_OR_RETURN(std::vector<frontend::InputSignature> inputs,
-                      frontend::readInputs(flags.compile.model));
+                      inputsOf(flags.compile.model));
   Given given{frontend::batchDim(inputs)};
   ZG_ASSIGN_OR_RETURN(uint64_t count,
                       samplesIn(flags.given.data, flags.compile.model));
