@@ -36,7 +36,8 @@ def advise(model, machine: str | os.PathLike,
 
     Returns a dictionary. Its "trials" are what fits, fastest first, each with
     "samples_per_second", "device_bytes" and "options", for `zg.compile`, of
-    which "target" is the machine's device; "rejected" is what does not fit, and
+    which "target" is the machine's device; "estimated" says that plans of fewer
+    layers told that, not the plan itself. "rejected" is what does not fit, and
     why.
     """
     text = ctypes.c_void_p()

@@ -1,12 +1,14 @@
 """`zerograph advise`: which strategy trains a model fastest."""
 
 import json
+import os
 import re
 
-from support import Case, GPT, main
+from support import Case, GPT, MODELS, main
 
 ADVISE = ["advise", GPT, "--dim", "seq=16", "--machine", "h100-sxm", "--ranks",
           "2", "--convolution", "generated"]
+DEEP = os.path.join(MODELS, "structure", "gpt2-medium.onnx")
 # A card with this leaves 0.1 * 10^9 bytes for the arena of one of two ranks.
 SMALL = ["--what-if", "memory=5.24"]
 # Here some strategies fit, and others need more.
@@ -161,6 +163,43 @@ class Advise(Case):
                      parts=["--global-batch"])
         self.refused(*ADVISE, "--global-batch", "3",
                      parts=["expected a multiple of 2"])
+
+
+class DeepModels(Case):
+    """Of 24 layers: all but the fastest are estimated by fewer."""
+
+    def test_estimates_are_near_the_whole(self):
+        model = [DEEP, "--dim",
+                 "seq=128", "--ranks", "2", "--precision", "bf16"]
+        machine = ["--machine", "h100-sxm"]
+        report = json.loads(self.succeeds(
+            "advise", *model, *machine, "--zero", "3", "--all",
+            "--global-batch", "16", "--json").stdout)
+        trials = report["trials"]
+        self.assertGreater(len(trials), 6)
+        self.assertEqual([t["estimated"] for t in trials],
+                         [i >= 3 for i in range(len(trials))])
+        for trial in trials[2:6]:
+            self.succeeds("compile", *model, "-o", "x.zgplan", "--target",
+                          report["target"], "--micro-batch",
+                          str(trial["micro_batch"]), "--accumulate",
+                          str(trial["accumulate"]),
+                          *trial["strategy"].split())
+            seen = json.loads(self.succeeds("simulate", "x.zgplan", "--json",
+                                            *machine).stdout)
+            near = 0.05 if trial["estimated"] else 1e-9
+            for figure in ("step_seconds", "device_bytes"):
+                self.assertLess(abs(trial[figure] / seen[figure] - 1), near,
+                                trial)
+
+    def test_an_option_about_a_layer_that_was_left_out(self):
+        text = self.succeeds(
+            "advise", DEEP, "--dim",
+            "seq=128", "--ranks", "1", "--machine", "h100-sxm", "--recompute",
+            "none", "--offload-optimizer", "none", "--offload-param", "none",
+            "--global-batch", "1", "--group",
+            "transformer.h.20.*:lr=0.1").stdout
+        self.assertIn("--micro-batch 1 ", text)
 
 
 if __name__ == "__main__":

@@ -15,13 +15,15 @@ namespace zerograph {
 struct Trial {
   Strategy strategy;
   uint64_t micro_batch = 0, accumulate = 1;
-  uint64_t largest = 0; ///< micro-batch that was seen to fit
+  uint64_t largest = 0; ///< micro-batch that fits
   double seconds = 0, samples_per_second = 0, tokens_per_second = 0;
   uint64_t device_bytes = 0;
   std::string bound;    ///< names the largest part of the step
   std::string rejected; ///< empty, or why it is none
   /// No micro-batch would help: the options do not go together.
   bool refused = false;
+  /// Plans of fewer blocks say all that (see Estimate.h), not the plan itself.
+  bool estimated = false;
 };
 
 /// A model, the strategies to try, and where it is to be trained.
@@ -52,11 +54,12 @@ struct Advice {
 /// the fastest of several; null if nothing fits.
 const Trial *nearestThatFits(const Trial &rejected, const Advice &advice);
 
-/// Compiles and simulates every strategy at several micro-batches up to the
-/// largest that fits, beyond which one was seen not to; with a global batch, at
-/// those that divide a rank's part of it. Strategies that offload are
-/// left out where something fits without. A strategy that cannot be compiled
-/// with the other options is rejected; where none can, that is an error.
+/// Estimates every strategy at several micro-batches up to the largest that
+/// fits, beyond which one does not; with a global batch, at those that divide a
+/// rank's part of it. The plans of the fastest are made whole, and take the
+/// place of their estimates. Strategies that offload are left out where
+/// something fits without. A strategy that cannot be compiled with the other
+/// options is rejected; where none can, that is an error.
 absl::StatusOr<Advice> advise(const Question &question);
 
 } // namespace zerograph

@@ -98,7 +98,8 @@ Json trialJson(const Trial &trial, uint32_t ranks, const std::string &target,
                {"step_seconds", trial.seconds},
                {"samples_per_second", trial.samples_per_second},
                {"tokens_per_second", trial.tokens_per_second},
-               {"bound", trial.bound}};
+               {"bound", trial.bound},
+               {"estimated", trial.estimated}};
   if (double days = daysOf(trial, wishes); days > 0) {
     json["days"] = days;
     if (wishes.price > 0) {
@@ -139,17 +140,24 @@ std::string adviceText(const RanksAdvice &ranks, const AdviceWishes &wishes) {
     Lines lines = {{"options", "memory", "step", "samples a second", "bound by",
                     "fits up to"}};
     addTitles(wishes, lines[0]);
+    bool estimated = false;
     for (const Trial &trial : advice.trials) {
       if (wishes.all || lines.size() <= kTrials) {
+        const char *about = trial.estimated ? "~" : "";
         lines.push_back(
-            {optionsText(trial), options::sizeText(trial.device_bytes),
-             absl::StrFormat("%.3g s", trial.seconds),
-             simulate::rateText(trial.samples_per_second), trial.bound,
+            {optionsText(trial),
+             absl::StrCat(about, options::sizeText(trial.device_bytes)),
+             absl::StrFormat("%s%.3g s", about, trial.seconds),
+             about + simulate::rateText(trial.samples_per_second), trial.bound,
              absl::StrCat("micro-batch ", trial.largest)});
+        estimated = estimated || trial.estimated;
         addDays(trial, ranks.cluster.ranks(), wishes, lines.back());
       }
     }
     text = table(lines);
+    if (estimated) {
+      absl::StrAppend(&text, "~: by plans of fewer layers\n");
+    }
   }
   size_t shown = wishes.all || advice.trials.empty()
                      ? advice.rejected.size()

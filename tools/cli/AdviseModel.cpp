@@ -100,6 +100,16 @@ absl::Status checkBatch(uint64_t global_batch, uint32_t ranks) {
                    " ranks; expected a multiple of ", ranks));
 }
 
+absl::Status checkNodes(const simulate::Cluster &cluster, uint32_t ranks) {
+  return cluster.ranks() == ranks
+             ? absl::OkStatus()
+             : absl::InvalidArgumentError(
+                   absl::StrCat(counted(ranks, "rank"), " are not ",
+                                counted(cluster.nodes, "node"), " of ",
+                                cluster.ranks_per_node,
+                                ": give --ranks-per-node alone, or neither"));
+}
+
 /// Asks for so many ranks.
 void setRanks(const AdviseFlags &flags, uint32_t ranks, Question &question) {
   question.options.ranks = ranks;
@@ -173,6 +183,8 @@ adviseModel(AdviseFlags &flags, const std::string &model,
   }
   for (uint32_t ranks : counts) { // before one takes its time
     ZG_RETURN_IF_ERROR(checkBatch(all.question.global_batch, ranks));
+    ZG_RETURN_IF_ERROR(
+        checkNodes(flags.machine.cluster(ranks, all.question.machine), ranks));
   }
   for (uint32_t ranks : counts) {
     setRanks(flags, ranks, all.question);

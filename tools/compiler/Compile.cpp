@@ -4,10 +4,8 @@
 
 #include "codegen/plan/PlanWriter.h"
 #include "mlir/IR/Diagnostics.h"
-#include "mlir/IR/MLIRContext.h"
 #include "options/Memory.h"
 #include "passes/Pipelines.h"
-#include "passes/Registration.h"
 #include "passes/differentiate/Passes.h"
 #include "passes/ir/nn/NNDialect.h"
 #include "runtime/base/Status.h"
@@ -16,6 +14,7 @@
 #include "runtime/plan/Validate.h"
 #include "runtime/plan/Verify.h"
 #include "tools/compiler/CheckPlan.h"
+#include "tools/compiler/CompilerContext.h"
 #include "tools/compiler/Diagnostics.h"
 #include "tools/compiler/DumpDirectory.h"
 #include "tools/compiler/Import.h"
@@ -146,7 +145,7 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
                       : mlir::zg::trainingPhases(
                             {model.loss_output, options, options.hidden_tile},
                             *target.info),
-      module, dump, diagnostics,
+      module, dump, diagnostics, options.until != CompileOptions::Until::Costed,
       [&](const std::string &phase) { watch.lap(phase); }));
   ZG_RETURN_IF_ERROR(checkMemory(options, module, diagnostics));
   result.device_bytes = uint64_t(deviceBytes(module));
@@ -175,12 +174,7 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
 }
 
 absl::StatusOr<CompileResult> compileOnce(const CompileOptions &options) {
-  mlir::DialectRegistry registry;
-  mlir::zg::registerDialects(registry);
-  // One thread: a plan is a function of its input. Kernels are compiled by
-  // several (codegen/host/Compile.cpp), none of which is MLIR's.
-  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
-  context.loadAllAvailableDialects();
+  CompilerContext context;
   return compileIn(context, options);
 }
 

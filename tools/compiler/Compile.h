@@ -14,12 +14,15 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 namespace zerograph {
+
+struct SavedImport;
 
 /// Everything that `zerograph compile` takes, also what is not an option of it.
 struct CompileOptions : options::Compile {
@@ -40,6 +43,9 @@ struct CompileOptions : options::Compile {
   /// to a plan to look at, which is not proved and has no machine code; or to
   /// the whole one.
   enum class Until { Packed, Costed, Complete } until = Until::Complete;
+  /// The model, where it was imported before; of the same options, as far as
+  /// the importer asks for them. Null: its file is read.
+  std::shared_ptr<const SavedImport> imported;
   /// The option that set the limits of `memory`, where that was another, as
   /// "--recompute 40GiB": for messages.
   std::string limited_by;

@@ -3,6 +3,7 @@
 #include "tools/compiler/Import.h"
 
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
 #include "options/Lora.h"
 #include "passes/differentiate/Passes.h"
 #include "passes/ir/nn/NNDialect.h"
@@ -91,6 +92,12 @@ importOptionsOf(const CompileOptions &options) {
 absl::StatusOr<ImportedModel> importForPlan(mlir::MLIRContext &context,
                                             CompileOptions &options,
                                             CompileResult &result) {
+  if (options.imported) {
+    const SavedImport &saved = *options.imported;
+    result = saved.said;
+    options.precision = saved.precision;
+    return ImportedModel{parseImport(context, saved), saved.loss_output};
+  }
   ZG_ASSIGN_OR_RETURN(frontend::ImportOptions import, importOptionsOf(options));
   frontend::ImportReport report;
   ImportedModel model;
@@ -113,6 +120,12 @@ absl::StatusOr<ImportedModel> importForPlan(mlir::MLIRContext &context,
     }
   }
   return model;
+}
+
+mlir::OwningOpRef<mlir::ModuleOp> parseImport(mlir::MLIRContext &context,
+                                              const SavedImport &saved) {
+  return mlir::parseSourceString<mlir::ModuleOp>(
+      saved.bytecode, mlir::ParserConfig(&context, /*verifyAfterParse=*/false));
 }
 
 } // namespace zerograph

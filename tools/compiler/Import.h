@@ -7,6 +7,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "tools/compiler/Compile.h"
+#include "tools/compiler/SavedImport.h"
 
 namespace zerograph {
 
@@ -20,12 +21,16 @@ struct ImportedModel {
   std::string loss_output; // empty: to be run forward
 };
 
-/// Imports the model, and its evaluation if there is to be one. What the
-/// frontend says goes to `result`; `options.precision` becomes the model's own
-/// where nobody asked for one.
+/// Imports the model, and its evaluation if there is to be one, or takes the
+/// one that `options.imported` has. What the frontend says goes to `result`;
+/// `options.precision` becomes the model's own where nobody asked for one.
 absl::StatusOr<ImportedModel> importForPlan(mlir::MLIRContext &context,
                                             CompileOptions &options,
                                             CompileResult &result);
+
+/// Returns the module of an import.
+mlir::OwningOpRef<mlir::ModuleOp> parseImport(mlir::MLIRContext &context,
+                                              const SavedImport &saved);
 
 } // namespace zerograph
 

@@ -2,12 +2,11 @@
 
 #include "tools/compiler/MixedSamples.h"
 
-#include "mlir/IR/MLIRContext.h"
-#include "passes/Registration.h"
 #include "passes/differentiate/Passes.h"
 #include "passes/ir/nn/Locations.h"
 #include "passes/ir/nn/Samples.h"
 #include "runtime/base/Status.h"
+#include "tools/compiler/CompilerContext.h"
 #include "tools/compiler/Import.h"
 
 namespace zerograph {
@@ -15,9 +14,7 @@ namespace zerograph {
 using namespace mlir::zg;
 
 absl::StatusOr<std::string> findMixedOutput(const CompileOptions &options) {
-  mlir::DialectRegistry registry;
-  registerDialects(registry);
-  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  CompilerContext context;
   CompileOptions forward = options;
   forward.forward = true;
   CompileResult said; // again when the model is compiled

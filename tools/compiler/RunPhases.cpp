@@ -9,7 +9,7 @@
 absl::Status
 zerograph::runPhases(const std::vector<mlir::zg::Phase> &phases,
                      mlir::ModuleOp module, DumpDirectory &dump,
-                     const Diagnostics &diagnostics,
+                     const Diagnostics &diagnostics, bool verify,
                      const std::function<void(const std::string &)> &done) {
   for (const mlir::zg::Phase &phase : phases) {
     mlir::PassManager passes(module.getContext());
@@ -17,7 +17,7 @@ zerograph::runPhases(const std::vector<mlir::zg::Phase> &phases,
     passes.enableVerifier(false);
     phase.build(passes);
     mlir::LogicalResult result = passes.run(module);
-    if (mlir::succeeded(result)) {
+    if (verify && mlir::succeeded(result)) {
       result = mlir::verify(module);
     }
     ZG_RETURN_IF_ERROR(dump.write(phase.name, module));

@@ -3,11 +3,11 @@
 #include "tools/compiler/TrainingGraph.h"
 
 #include "codegen/onnx/TrainingGraph.h"
-#include "passes/Registration.h"
 #include "passes/differentiate/Passes.h"
 #include "passes/ir/nn/NNDialect.h"
 #include "runtime/base/Status.h"
 #include "runtime/io/File.h"
+#include "tools/compiler/CompilerContext.h"
 #include "tools/compiler/Import.h"
 #include "tools/compiler/RunPhases.h"
 
@@ -99,10 +99,7 @@ absl::StatusOr<TrainingGraph> makeIn(mlir::MLIRContext &context,
 } // namespace
 
 absl::StatusOr<TrainingGraph> makeTrainingGraph(const CompileOptions &options) {
-  mlir::DialectRegistry registry;
-  mlir::zg::registerDialects(registry);
-  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
-  context.loadAllAvailableDialects();
+  CompilerContext context;
   return makeIn(context, options);
 }
 
