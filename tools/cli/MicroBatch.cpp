@@ -145,15 +145,12 @@ chooseMicroBatch(CompileOptions &options, const GlobalBatch &step,
     with.accumulate = part > 0 ? int64_t(part / size) : options.accumulate;
     return with;
   };
-  auto limit =
-      uint64_t(options::parseMemory(options.memory, options.ranks).device);
   ZG_ASSIGN_OR_RETURN(
       LargestFit found,
       largestThatFits(sizes, [&](uint64_t size) -> absl::StatusOr<Room> {
         CompileOptions tried = with(size);
         ZG_RETURN_IF_ERROR(bind(tried));
-        ZG_ASSIGN_OR_RETURN(DeviceNeed need, deviceNeed(tried));
-        return Room{need.bytes, limit, need.fits};
+        return roomFor(tried);
       }));
   options = with(found.fits ? found.fits->size : 1);
   if (found.fits) {

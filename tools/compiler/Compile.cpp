@@ -232,26 +232,28 @@ absl::StatusOr<CompileResult> compileCheapest(const CompileOptions &options) {
 /// Returns whether the plan's buffers fit into `--memory`; no where there is no
 /// such plan.
 bool fits(const CompileOptions &options) {
-  auto need = deviceNeed(options);
-  return need.ok() && need->fits;
+  absl::StatusOr<Room> room = roomFor(options);
+  return room.ok() && room->fits;
 }
 
 } // namespace
 
-absl::StatusOr<DeviceNeed> deviceNeed(const CompileOptions &given) {
+absl::StatusOr<Room> roomFor(const CompileOptions &given) {
   CompileOptions options = choosesRecomputation(given)
                                ? recomputationCandidates(given).back().options
                                : given;
   options.until = CompileOptions::Until::Packed;
   options.dump_ir.clear();
+  auto limit =
+      uint64_t(options::parseMemory(options.memory, options.ranks).device);
   absl::StatusOr<CompileResult> result = compileOnce(options);
   if (result.ok()) {
-    return DeviceNeed{result->device_bytes, true};
+    return Room{result->device_bytes, limit, true};
   }
   if (!absl::IsResourceExhausted(result.status())) {
     return result.status();
   }
-  return DeviceNeed{uint64_t(deviceBytes(result.status())), false};
+  return Room{uint64_t(deviceBytes(result.status())), limit, false};
 }
 
 absl::StatusOr<CompileResult> compile(const CompileOptions &given) {

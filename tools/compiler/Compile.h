@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "options/Options.h"
 #include "runtime/plan/plan.pb.h"
+#include "tools/compiler/LargestThatFits.h"
 
 #include <cstdint>
 #include <map>
@@ -80,16 +81,11 @@ struct CompileResult {
 /// Compiles. Errors name the ONNX node or tensor, or the option, at fault.
 absl::StatusOr<CompileResult> compile(const CompileOptions &options);
 
-/// Says what a rank needs of its device, and whether `--memory` allows that and
-/// what it needs of the host.
-struct DeviceNeed {
-  uint64_t bytes = 0;
-  bool fits = false;
-};
-
-/// Compiles until every buffer has its place; with `--recompute auto`, with all
-/// that it can compute again.
-absl::StatusOr<DeviceNeed> deviceNeed(const CompileOptions &options);
+/// Says what a rank needs of its device, and whether `--memory`, which is
+/// given, allows that and what it needs of the host. Compiles until every
+/// buffer has its place; with `--recompute auto`, with all that it can compute
+/// again.
+absl::StatusOr<Room> roomFor(const CompileOptions &options);
 
 /// "PLAN.weights.safetensors", for a plan that goes to `plan_path`.
 std::string extraWeightsPath(const std::string &plan_path);
