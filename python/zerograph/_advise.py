@@ -36,9 +36,9 @@ def advise(model, machine: str | os.PathLike,
 
     Returns a dictionary. Its "trials" are what fits, fastest first, each with
     "samples_per_second", "device_bytes" and "options", for `zg.compile`, of
-    which "target" is the machine's device; "estimated" says that plans of fewer
-    layers told that, not the plan itself. "rejected" is what does not fit, and
-    why.
+    which "target" is the machine's device; "rejected" is what does not fit, and
+    why. "estimated" is true where plans of fewer layers were simulated in place
+    of the plan.
     """
     text = ctypes.c_void_p()
     with tempfile.TemporaryDirectory() as folder:

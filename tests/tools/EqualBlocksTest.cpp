@@ -144,13 +144,69 @@ TEST(EqualBlocks, ReadNoFurtherBackThanTheBlockBefore) {
 TEST(EqualBlocks, BeginWhereTheyReadAlike) {
   std::string text = absl::StrReplaceAll(modelOf(6, kBlock, kEnd),
                                          {{"tensor_4xf32_", "tensor<4xf32>"}});
-  // The third block reads its own parameter in place of what all share.
+  // The third block reads its own product in place of what all share.
   text = absl::StrReplaceAll(text, {{"%a3, %shared", "%a3, %a3"}});
   Program program(text);
   ASSERT_TRUE(program.ok()) << program.diagnostics();
   EqualBlocks run = findEqualBlocks(program.function("forward"));
   EXPECT_EQ(run.begin, 1u + 3 * 3);
   EXPECT_EQ(run.count, 3u);
+}
+
+TEST(EqualBlocks, HaveAParameterEachOrAllTheSame) {
+  std::string own = modelOf(6, kBlock, kEnd);
+  for (bool pairs : {false, true}) { // the first two share one, or each two do
+    std::string text = own;
+    for (int i = 2; i <= (pairs ? 6 : 2); i += 2) {
+      text = absl::StrReplaceAll(
+          text, {{absl::StrCat("%x", i - 1, ", %w", i, " "),
+                  absl::StrCat("%x", i - 1, ", %w", i - 1, " ")}});
+    }
+    Program program(
+        absl::StrReplaceAll(text, {{"tensor_4xf32_", "tensor<4xf32>"}}));
+    ASSERT_TRUE(program.ok()) << program.diagnostics();
+    EqualBlocks run = findEqualBlocks(program.function("forward"));
+    EXPECT_EQ(run.length, pairs ? 6u : 3u); // two layers are a block
+    EXPECT_EQ(run.count, pairs ? 3u : 4u);
+  }
+}
+
+TEST(EqualBlocks, AreTrainedAllOrNone) {
+  std::string text = absl::StrReplaceAll(modelOf(8, kBlock, kEnd),
+                                         {{"tensor_4xf32_", "tensor<4xf32>"}});
+  for (int i = 1; i <= 8; ++i) {
+    std::string name = absl::StrCat("%w", i, ": tensor<4xf32>");
+    text = absl::StrReplaceAll(
+        text,
+        {{name, absl::StrCat(name, " {nn.parameter = #nn.parameter<\"w", i,
+                             "\", module = \"m\", trainable = ",
+                             i > 3 ? "true" : "false", ", init = normal>}")}});
+  }
+  Program program(text);
+  ASSERT_TRUE(program.ok()) << program.diagnostics();
+  EqualBlocks run = findEqualBlocks(program.function("forward"));
+  EXPECT_EQ(run.begin, 1u + 3 * 3);
+  EXPECT_EQ(run.count, 5u);
+}
+
+/// Each block makes a result: the last one's is that of the last that stays.
+TEST(EqualBlocks, KeepTheResultsOfThoseThatStay) {
+  std::string text = absl::StrReplaceAll(
+      modelOf(5, kBlock, R"(
+  nn.return %x#, %a3, %a#, %a< : tensor_4xf32_, tensor_4xf32_, tensor_4xf32_,
+      tensor_4xf32_
+)"),
+      {{"tensor_4xf32_", "tensor<4xf32>"},
+       {"-> (tensor<4xf32> {nn.output = \"y\"}, tensor<4xf32> "
+        "{nn.output = \"seen\"})",
+        "-> (tensor<4xf32> {nn.output = \"y\"}, tensor<4xf32>, tensor<4xf32>, "
+        "tensor<4xf32>)"}});
+  Program program(text);
+  ASSERT_TRUE(program.ok()) << program.diagnostics();
+  EXPECT_EQ(keepBlocks(program.function("forward"), 3), 5u);
+  EXPECT_TRUE(mlir::succeeded(mlir::verify(program.getModule())));
+  // %x3 and %a3.
+  EXPECT_EQ(program.function("forward").getNumResults(), 2u);
 }
 
 } // namespace

@@ -192,14 +192,38 @@ class DeepModels(Case):
                 self.assertLess(abs(trial[figure] / seen[figure] - 1), near,
                                 trial)
 
+    def trials(self, *options):
+        """Four strategies, so that one would be estimated."""
+        return json.loads(self.succeeds(
+            "advise", DEEP, "--dim", "seq=128", "--ranks", "2", "--precision",
+            "bf16", "--machine", "h100-sxm", "--recompute", "none",
+            "--global-batch", "2", "--json", *options).stdout)["trials"]
+
     def test_an_option_about_a_layer_that_was_left_out(self):
-        text = self.succeeds(
-            "advise", DEEP, "--dim",
-            "seq=128", "--ranks", "1", "--machine", "h100-sxm", "--recompute",
-            "none", "--offload-optimizer", "none", "--offload-param", "none",
-            "--global-batch", "1", "--group",
-            "transformer.h.20.*:lr=0.1").stdout
-        self.assertIn("--micro-batch 1 ", text)
+        trials = self.trials("--group", "transformer.h.20.*:lr=0.1")
+        self.assertEqual([t["estimated"] for t in trials], [False] * 4)
+
+    def test_options_by_which_few_layers_do_not_tell(self):
+        for option in (["--prefetch", "4"], ["--units", "300000000"]):
+            self.assertFalse(self.trials(*option)[-1]["estimated"], option)
+
+    def test_layers_that_are_frozen_are_others(self):
+        """Of 24, the first 10 are."""
+        trial = self.trials("--freeze", "transformer.h.?.*")[-1]
+        self.assertTrue(trial["estimated"])
+        self.succeeds("compile", DEEP, "--dim", "seq=128", "--ranks", "2",
+                      "--precision", "bf16", "--target", "cuda:sm_90", "-o",
+                      "x.zgplan", "--freeze", "transformer.h.?.*",
+                      "--micro-batch", "1", *trial["strategy"].split())
+        seen = json.loads(self.succeeds("simulate", "x.zgplan", "--machine",
+                                        "h100-sxm", "--json").stdout)
+        for figure in ("step_seconds", "device_bytes"):
+            self.assertLess(abs(trial[figure] / seen[figure] - 1), 0.05,
+                            figure)
+
+    def test_no_advice_by_an_option_about_nothing(self):
+        self.refused("advise", GPT, "--dim", "seq=16", "--machine", "h100-sxm",
+                     "--group", "h.99.*:lr=0.1", parts=["h.99.*"], lines=None)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@
 
 #include "options/Sizes.h"
 #include "runtime/base/Status.h"
-#include "tools/advise/Estimate.h"
 #include "tools/compiler/LargestThatFits.h"
 
 #include "absl/strings/ascii.h"
@@ -22,82 +21,115 @@ namespace {
 /// Trials whose plans are made whole, if they are the fastest.
 constexpr size_t kMadeWhole = 3;
 
+/// A plan that is estimated to need up to so much of what there is may fit.
+constexpr double kNearlyFits = 1.1;
+
 /// Tries one strategy at several micro-batches.
 class Trying {
 public:
-  enum class Way { Estimate, Whole };
-
   Trying(const Question &question, Estimator &estimator,
-         const Strategy &strategy, Way way)
-      : question(question), estimator(estimator), way(way) {
+         const Strategy &strategy)
+      : question(question), estimator(estimator) {
     best.strategy = strategy;
   }
 
-  /// Tries micro-batches; returns the fastest that fits.
-  absl::StatusOr<Trial> run() {
-    uint64_t part = question.global_batch / question.cluster.ranks();
-    ZG_ASSIGN_OR_RETURN(LargestFit found, largestThatFits(microBatchSizes(part),
-                                                          [&](uint64_t size) {
-                                                            return at(size);
-                                                          }));
-    if (!found.fits && !found.refused) {
-      best.rejected =
-          absl::StrCat("no micro-batch up to 2^16 divides a rank's ", part,
-                       " samples of a step");
-    }
-    best.largest = found.fits ? found.fits->size : 0;
-    return best; // rejected, where nothing fits
+  /// Estimates micro-batches; returns the fastest that fits, or else says why
+  /// the trial is rejected.
+  absl::StatusOr<Trial> estimate() {
+    return search([&](uint64_t size) { return estimated(size); });
   }
 
-  /// Makes the plan of a trial that was estimated; where it does not fit, those
-  /// of other micro-batches.
+  /// Makes the plans of a trial that was estimated; where one does not fit,
+  /// looks for micro-batches again.
   absl::StatusOr<Trial> makeWhole(const Trial &trial) {
-    ZG_ASSIGN_OR_RETURN(Room room, at(trial.micro_batch));
-    if (!room.fits) {
-      return run();
+    for (uint64_t size : {trial.micro_batch, trial.largest}) {
+      ZG_ASSIGN_OR_RETURN(Room room, whole(size));
+      if (!room.fits) {
+        return search([&](uint64_t size) { return whole(size); });
+      }
     }
     best.largest = trial.largest;
     return best;
   }
 
 private:
-  /// Asks for an estimate or the whole; keeps the fastest that fits.
-  absl::StatusOr<Room> at(uint64_t micro_batch) {
+  template <typename Ask>
+  absl::StatusOr<Trial> search(const Ask &ask) {
+    uint64_t part = question.global_batch / question.cluster.ranks();
+    ZG_ASSIGN_OR_RETURN(LargestFit found,
+                        largestThatFits(microBatchSizes(part), ask));
+    if (!found.fits && !found.refused) {
+      best.rejected =
+          absl::StrCat("no micro-batch up to 2^16 divides a rank's ", part,
+                       " samples of a step");
+    }
+    best.largest = found.fits ? found.fits->size : 0;
+    return best;
+  }
+
+  absl::StatusOr<Room> estimated(uint64_t micro_batch) {
+    ZG_ASSIGN_OR_RETURN(CompileOptions options, optionsFor(micro_batch));
+    ZG_ASSIGN_OR_RETURN(Estimate found,
+                        estimator.estimate(options, question.cluster));
+    uint64_t limit = usable(found);
+    bool nearly = found.device_bytes > limit &&
+                  double(found.device_bytes) <= kNearlyFits * double(limit);
+    // A strategy is not rejected by an estimate that is about the limit.
+    bool last = best.micro_batch == 0 && nearly && !found.whole;
+    return last ? whole(micro_batch) : take(micro_batch, options, found);
+  }
+
+  absl::StatusOr<Room> whole(uint64_t micro_batch) {
+    ZG_ASSIGN_OR_RETURN(CompileOptions options, optionsFor(micro_batch));
+    ZG_ASSIGN_OR_RETURN(Estimate found,
+                        estimator.whole(options, question.cluster));
+    return take(micro_batch, options, found);
+  }
+
+  absl::StatusOr<CompileOptions> optionsFor(uint64_t micro_batch) const {
     CompileOptions options = question.options;
     best.strategy.apply(options);
     options.samples = int64_t(micro_batch);
-    uint64_t accumulate = 1;
+    options.accumulate = 1;
     if (question.global_batch) {
-      accumulate =
-          question.global_batch / (micro_batch * question.cluster.ranks());
+      options.accumulate = int64_t(question.global_batch /
+                                   (micro_batch * question.cluster.ranks()));
     }
-    options.accumulate = int64_t(accumulate);
     ZG_RETURN_IF_ERROR(question.bind(options));
-    ZG_ASSIGN_OR_RETURN(Estimate found, way == Way::Whole
-                                            ? estimator.whole(options)
-                                            : estimator.estimate(options));
-    uint64_t usable = std::min(found.usable_bytes, question.limit);
-    bool fits = found.device_bytes <= usable;
-    if (fits && found.samples_per_second > best.samples_per_second) {
+    return options;
+  }
+
+  uint64_t usable(const Estimate &found) const {
+    return std::min(found.usable_bytes, question.limit);
+  }
+
+  /// Keeps what was found, if it fits and is the fastest that does.
+  Room take(uint64_t micro_batch, const CompileOptions &options,
+            const Estimate &found) {
+    Room room{found.device_bytes, usable(found),
+              found.device_bytes <= usable(found)};
+    if (room.fits && found.samples_per_second > best.samples_per_second) {
       best.micro_batch = micro_batch;
-      best.accumulate = accumulate;
+      best.accumulate = uint64_t(options.accumulate);
       best.seconds = found.seconds;
       best.samples_per_second = found.samples_per_second;
       best.tokens_per_second = found.tokens_per_second;
       best.device_bytes = found.device_bytes;
       best.bound = simulate::largestOf(found.parts).key;
       best.estimated = !found.whole;
+      best.rejected.clear();
     } else if (best.micro_batch == 0) {
-      best.rejected = absl::StrCat(
-          "needs ", options::sizeText(found.device_bytes), " of ",
-          options::sizeText(usable), " at a micro-batch of ", micro_batch);
+      best.estimated = !found.whole;
+      best.rejected = absl::StrCat("needs ", found.whole ? "" : "about ",
+                                   options::sizeText(room.bytes), " of ",
+                                   options::sizeText(room.usable),
+                                   " at a micro-batch of ", micro_batch);
     }
-    return Room{found.device_bytes, usable, fits};
+    return room;
   }
 
   const Question &question;
   Estimator &estimator;
-  Way way;
   Trial best;
 };
 
@@ -148,8 +180,7 @@ tryAll(const Question &question, Estimator &estimator,
   std::vector<absl::Status> refusals(strategies.size());
   std::mutex telling;
   inParallel(question, strategies.size(), [&](size_t i) {
-    auto tried =
-        Trying(question, estimator, strategies[i], Trying::Way::Estimate).run();
+    auto tried = Trying(question, estimator, strategies[i]).estimate();
     refusals[i] = tried.status();
     trials[i] =
         tried.ok() ? *tried : refusedTrial(strategies[i], tried.status());
@@ -166,10 +197,11 @@ tryAll(const Question &question, Estimator &estimator,
   return trials;
 }
 
-/// Moves trials to where they belong.
-void sortTrials(std::vector<Trial> trials, Advice &advice) {
+/// Adds trials to those that fit, fastest first, or to the rejected.
+void addTrials(std::vector<Trial> trials, Advice &advice) {
   for (Trial &trial : trials) {
-    (trial.micro_batch ? advice.trials : advice.rejected).push_back(trial);
+    (trial.micro_batch ? advice.trials : advice.rejected)
+        .push_back(std::move(trial));
   }
   std::stable_sort(advice.trials.begin(), advice.trials.end(),
                    [](const Trial &a, const Trial &b) {
@@ -177,9 +209,12 @@ void sortTrials(std::vector<Trial> trials, Advice &advice) {
                    });
 }
 
-/// Makes the plans of the fastest, until these are what was made.
-void makeFastestWhole(const Question &question, Estimator &estimator,
-                      Advice &advice) {
+/// Makes the plans of the fastest, until these are what was made. Returns the
+/// first error if nothing is left.
+absl::Status makeFastestWhole(const Question &question, Estimator &estimator,
+                              Advice &advice) {
+  std::mutex failing;
+  absl::Status failed;
   while (true) {
     std::vector<Trial *> estimated;
     for (size_t i = 0; i < std::min(kMadeWhole, advice.trials.size()); ++i) {
@@ -188,17 +223,26 @@ void makeFastestWhole(const Question &question, Estimator &estimator,
       }
     }
     if (estimated.empty()) {
-      return;
+      return advice.trials.empty() ? failed : absl::OkStatus();
     }
     inParallel(question, estimated.size(), [&](size_t i) {
       Trial &trial = *estimated[i];
-      auto made =
-          Trying(question, estimator, trial.strategy, Trying::Way::Whole)
-              .makeWhole(trial);
+      auto made = Trying(question, estimator, trial.strategy).makeWhole(trial);
       trial = made.ok() ? *made : refusedTrial(trial.strategy, made.status());
+      std::lock_guard<std::mutex> lock(failing);
+      failed.Update(made.status());
     });
-    sortTrials(std::exchange(advice.trials, {}), advice);
+    addTrials(std::exchange(advice.trials, {}), advice);
   }
+}
+
+/// Estimates strategies, and makes the plans of the fastest.
+absl::Status adviseOf(const Question &question, Estimator &estimator,
+                      const std::vector<Strategy> &strategies, Advice &advice) {
+  ZG_ASSIGN_OR_RETURN(std::vector<Trial> trials,
+                      tryAll(question, estimator, strategies));
+  addTrials(std::move(trials), advice);
+  return makeFastestWhole(question, estimator, advice);
 }
 
 } // namespace
@@ -213,26 +257,17 @@ const Trial *nearestThatFits(const Trial &rejected, const Advice &advice) {
   return nearest == advice.trials.end() ? nullptr : &*nearest;
 }
 
-absl::StatusOr<Advice> advise(const Question &question) {
+absl::StatusOr<Advice> advise(const Question &question, Estimator &estimator) {
   std::vector<Strategy> first, second;
   for (const Strategy &strategy : question.strategies) {
     bool later = offloads(strategy) && !question.all;
     (later ? second : first).push_back(strategy);
   }
-  Estimator estimator(question.machine, question.cluster);
-  ZG_ASSIGN_OR_RETURN(std::vector<Trial> trials,
-                      tryAll(question, estimator, first));
-  bool fits = std::any_of(trials.begin(), trials.end(), [](const Trial &trial) {
-    return trial.micro_batch > 0;
-  });
-  if (!fits) {
-    ZG_ASSIGN_OR_RETURN(std::vector<Trial> more,
-                        tryAll(question, estimator, second));
-    trials.insert(trials.end(), more.begin(), more.end());
-  }
   Advice advice;
-  sortTrials(std::move(trials), advice);
-  makeFastestWhole(question, estimator, advice);
+  ZG_RETURN_IF_ERROR(adviseOf(question, estimator, first, advice));
+  if (advice.trials.empty()) {
+    ZG_RETURN_IF_ERROR(adviseOf(question, estimator, second, advice));
+  }
   return advice;
 }
 

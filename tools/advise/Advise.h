@@ -3,7 +3,7 @@
 #ifndef ZEROGRAPH_TOOLS_ADVISE_ADVISE_H
 #define ZEROGRAPH_TOOLS_ADVISE_ADVISE_H
 
-#include "simulate/Predict.h"
+#include "tools/advise/Estimate.h"
 #include "tools/advise/Strategies.h"
 #include "tools/compiler/Compile.h"
 
@@ -22,7 +22,8 @@ struct Trial {
   std::string rejected; ///< empty, or why it is none
   /// No micro-batch would help: the options do not go together.
   bool refused = false;
-  /// Plans of fewer blocks say all that (see Estimate.h), not the plan itself.
+  /// Plans of fewer blocks say all that (see Estimate.h), in place of the plan
+  /// itself.
   bool estimated = false;
 };
 
@@ -47,7 +48,7 @@ struct Question {
 
 struct Advice {
   std::vector<Trial> trials;   ///< fastest first
-  std::vector<Trial> rejected; ///< in the order of the strategies
+  std::vector<Trial> rejected; ///< nothing fits, or it is refused
 };
 
 /// Returns the trial that a rejected strategy becomes by the fewest changes,
@@ -59,8 +60,9 @@ const Trial *nearestThatFits(const Trial &rejected, const Advice &advice);
 /// rank's part of it. The plans of the fastest are made whole, and take the
 /// place of their estimates. Strategies that offload are left out where
 /// something fits without. A strategy that cannot be compiled with the other
-/// options is rejected; where none can, that is an error.
-absl::StatusOr<Advice> advise(const Question &question);
+/// options is rejected; where none can, that is an error. `estimator` is for
+/// the question's model and machine.
+absl::StatusOr<Advice> advise(const Question &question, Estimator &estimator);
 
 } // namespace zerograph
 

@@ -1,4 +1,4 @@
-//===- Estimate.cpp - what a plan needs, by plans of fewer layers ---------===//
+//===- Estimate.cpp - what a plan needs, by plans of fewer blocks ---------===//
 
 #include "tools/advise/Estimate.h"
 
@@ -14,6 +14,14 @@ namespace {
 /// the second, the whole plan is soon made.
 constexpr uint64_t kFew = 4, kMore = 6;
 constexpr uint64_t kManyBlocks = 2 * kMore;
+
+/// Returns whether few blocks tell what all need: not where a stream fetches
+/// further ahead, one unit may be several blocks, or some blocks are treated
+/// otherwise than others.
+bool fewTell(const CompileOptions &options) {
+  return options.prefetch <= 1 && options.units.empty() &&
+         options.recompute_ratio == 1 && options.offload_ratio == 1;
+}
 
 /// Extends a figure of the two shorter models to so many blocks. What grows
 /// with a model never shrinks.
@@ -54,10 +62,11 @@ Estimator::importsOf(const CompileOptions &options) {
   }
   ZG_ASSIGN_OR_RETURN(std::shared_ptr<const SavedImport> model,
                       saveImport(options));
-  ShortImport more = keepBlocks(*model, kMore);
+  ZG_ASSIGN_OR_RETURN(ShortImport more, keepBlocks(*model, kMore));
   if (more.blocks > kManyBlocks) {
+    ZG_ASSIGN_OR_RETURN(ShortImport few, keepBlocks(*model, kFew));
     found->blocks = more.blocks;
-    found->few = keepBlocks(*model, kFew).import;
+    found->few = few.import;
     found->more = more.import;
   } else {
     found->whole = model;
@@ -67,7 +76,8 @@ Estimator::importsOf(const CompileOptions &options) {
 
 absl::StatusOr<Estimate>
 Estimator::simulated(const CompileOptions &given,
-                     std::shared_ptr<const SavedImport> import) {
+                     const simulate::Cluster &cluster,
+                     std::shared_ptr<const SavedImport> import) const {
   CompileOptions options = given;
   options.imported = std::move(import);
   options.until = CompileOptions::Until::Costed;
@@ -81,20 +91,28 @@ Estimator::simulated(const CompileOptions &given,
                   summary.tokens_per_second, prediction.parts};
 }
 
-absl::StatusOr<Estimate> Estimator::whole(const CompileOptions &options) {
-  return simulated(options, nullptr);
+absl::StatusOr<Estimate>
+Estimator::whole(const CompileOptions &options,
+                 const simulate::Cluster &cluster) const {
+  return simulated(options, cluster, nullptr);
 }
 
-absl::StatusOr<Estimate> Estimator::estimate(const CompileOptions &options) {
+absl::StatusOr<Estimate> Estimator::estimate(const CompileOptions &options,
+                                             const simulate::Cluster &cluster) {
+  if (!fewTell(options)) {
+    return whole(options, cluster);
+  }
   ZG_ASSIGN_OR_RETURN(std::shared_ptr<Imports> imports, importsOf(options));
   if (imports->whole) {
-    return simulated(options, imports->whole);
+    return simulated(options, cluster, imports->whole);
   }
-  absl::StatusOr<Estimate> few = simulated(options, imports->few);
-  absl::StatusOr<Estimate> more = simulated(options, imports->more);
-  // An option may be about a block that is not there.
-  return few.ok() && more.ok() ? extended(*few, *more, imports->blocks)
-                               : whole(options);
+  absl::StatusOr<Estimate> few = simulated(options, cluster, imports->few);
+  if (!few.ok()) { // an option may be about a block that is not there
+    return whole(options, cluster);
+  }
+  absl::StatusOr<Estimate> more = simulated(options, cluster, imports->more);
+  return more.ok() ? extended(*few, *more, imports->blocks)
+                   : whole(options, cluster);
 }
 
 } // namespace zerograph

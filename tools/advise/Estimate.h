@@ -1,14 +1,12 @@
-//===- Estimate.h - what a plan needs, by plans of fewer layers -----------===//
+//===- Estimate.h - what a plan needs, by plans of fewer blocks -----------===//
 //
-// Most models are a run of equal blocks, and a compilation takes as long as
-// there are blocks. So the model is compiled with few of them, twice, and the
-// difference of the two plans, which is what the blocks between need, is added
-// for each block that is missing.
+// Most models are a run of equal blocks (tools/compiler/EqualBlocks.h), and a
+// compilation takes as long as there are blocks. So the model is compiled with
+// few of them, twice, and the difference of the two plans, which is what the
+// blocks between need, is added for each block that is missing.
 //
 // Memory grows evenly with the blocks as long as the same moment of the step
-// needs most. Where another one overtakes it that grows faster, the whole plan
-// needs more than is estimated, never less: the maximum of straight lines is
-// convex. So a plan that is estimated not to fit does not.
+// needs most. Where another overtakes it, the whole plan needs more.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,15 +34,18 @@ struct Estimate {
 /// and in options that the importer does not ask for. Any thread may use it.
 class Estimator {
 public:
-  Estimator(const simulate::Machine &machine, const simulate::Cluster &cluster)
-      : machine(machine), cluster(cluster) {}
+  /// The machine outlives the estimator.
+  explicit Estimator(const simulate::Machine &machine) : machine(machine) {}
 
   /// Makes the plan itself, and simulates it.
-  absl::StatusOr<Estimate> whole(const CompileOptions &options);
+  absl::StatusOr<Estimate> whole(const CompileOptions &options,
+                                 const simulate::Cluster &cluster) const;
 
-  /// Makes plans of fewer blocks instead, if the model has many and these
-  /// can be made.
-  absl::StatusOr<Estimate> estimate(const CompileOptions &options);
+  /// Makes plans of fewer blocks instead, if the model has many, these tell
+  /// what all do, and they can be made. Keeps the imports of every number of
+  /// samples that it was asked about.
+  absl::StatusOr<Estimate> estimate(const CompileOptions &options,
+                                    const simulate::Cluster &cluster);
 
 private:
   /// A model's imports for some number of samples.
@@ -57,11 +58,11 @@ private:
 
   absl::StatusOr<std::shared_ptr<Imports>>
   importsOf(const CompileOptions &options);
-  absl::StatusOr<Estimate> simulated(const CompileOptions &options,
-                                     std::shared_ptr<const SavedImport> import);
+  absl::StatusOr<Estimate>
+  simulated(const CompileOptions &options, const simulate::Cluster &cluster,
+            std::shared_ptr<const SavedImport> import) const;
 
   const simulate::Machine &machine;
-  const simulate::Cluster &cluster;
   std::mutex finding;
   std::map<int64_t, std::shared_ptr<Imports>> all; ///< by number of samples
 };

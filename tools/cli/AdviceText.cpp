@@ -112,7 +112,8 @@ Json trialJson(const Trial &trial, uint32_t ranks, const std::string &target,
 /// Returns a trial that did not fit, and what would make it fit.
 Json rejectedJson(const Trial &trial, const Advice &advice) {
   Json json = {{"strategy", trial.strategy.text()},
-               {"rejected", trial.rejected}};
+               {"rejected", trial.rejected},
+               {"estimated", trial.estimated}};
   const Trial *nearest = nearestThatFits(trial, advice);
   if (nearest && !trial.refused) {
     json["fits_with"] =
@@ -156,7 +157,7 @@ std::string adviceText(const RanksAdvice &ranks, const AdviceWishes &wishes) {
     }
     text = table(lines);
     if (estimated) {
-      absl::StrAppend(&text, "~: by plans of fewer layers\n");
+      absl::StrAppend(&text, "~: estimated by plans of fewer layers\n");
     }
   }
   size_t shown = wishes.all || advice.trials.empty()

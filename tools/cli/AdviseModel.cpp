@@ -6,7 +6,7 @@
 #include "runtime/base/Status.h"
 #include "runtime/base/Text.h"
 #include "tools/cli/GivenOptions.h"
-#include "tools/cli/InputFile.h"
+#include "tools/cli/ModelFacts.h"
 #include "tools/cli/Notes.h"
 #include "tools/cli/OptionTable.h"
 
@@ -66,7 +66,9 @@ questionOf(AdviseFlags &flags, const std::string &model,
   ZG_ASSIGN_OR_RETURN(question.options, flags.compile.resolve());
   CompileOptions &options = question.options;
   options.model = model;
-  ZG_ASSIGN_OR_RETURN(GlobalBatch step, globalBatch(options, example));
+  ZG_ASSIGN_OR_RETURN(std::vector<frontend::InputSignature> inputs,
+                      inputsOf(model));
+  GlobalBatch step = globalBatch(options, inputs, example);
   question.global_batch = uint64_t(step.samples);
   if (question.global_batch == 0 && options.samples > 0) {
     question.global_batch =
@@ -85,8 +87,8 @@ questionOf(AdviseFlags &flags, const std::string &model,
   question.all = flags.wishes.all;
   question.threads =
       std::clamp(std::thread::hardware_concurrency(), 1u, kMostThreads);
-  question.bind = [example](CompileOptions &options) {
-    return bindSizes(options, example);
+  question.bind = [inputs, example](CompileOptions &options) {
+    return bindSizes(options, inputs, example);
   };
   return question;
 }
@@ -171,7 +173,6 @@ absl::StatusOr<ModelAdvice>
 adviseModel(AdviseFlags &flags, const std::string &model,
             const std::optional<ExampleArrays> &example,
             std::function<void(const Trial &)> tried) {
-  ZG_RETURN_IF_ERROR(checkInputFile(model, Input::Model));
   ModelAdvice all;
   ZG_ASSIGN_OR_RETURN(all.question, questionOf(flags, model, example));
   all.question.tried = std::move(tried);
@@ -186,9 +187,10 @@ adviseModel(AdviseFlags &flags, const std::string &model,
     ZG_RETURN_IF_ERROR(
         checkNodes(flags.machine.cluster(ranks, all.question.machine), ranks));
   }
+  Estimator estimator(all.question.machine);
   for (uint32_t ranks : counts) {
     setRanks(flags, ranks, all.question);
-    absl::StatusOr<Advice> advice = advise(all.question);
+    absl::StatusOr<Advice> advice = advise(all.question, estimator);
     if (!advice.ok()) {
       return annotate(advice.status(), counted(ranks, "rank"));
     }

@@ -209,23 +209,6 @@ FixedSamples fixedSamples(const CompileOptions &options,
   return {symbolic ? 0 : std::max<int64_t>(inputs[0].dims[0].value, 0)};
 }
 
-/// Returns the samples of a step. Where the example is a batch of one, its own
-/// are, unless an option says how many a micro-batch has.
-GlobalBatch stepOf(const CompileOptions &options,
-                   const std::vector<frontend::InputSignature> &inputs,
-                   const std::optional<ExampleArrays> &example) {
-  if (options.global_batch > 0) {
-    return {options.global_batch,
-            absl::StrCat("--global-batch ", options.global_batch)};
-  }
-  bool open =
-      options.samples == 0 && fixedSamples(options, inputs).samples == 0;
-  if (open && example && example->is_step) {
-    return {int64_t(samplesOf(example->arrays, inputs)), example->name};
-  }
-  return {};
-}
-
 /// Binds what the options and the example, of which there may be none, decide.
 absl::Status bindAll(CompileOptions &options,
                      const std::vector<frontend::InputSignature> &inputs,
@@ -306,10 +289,9 @@ exampleOf(const std::string &model, const std::vector<std::string> &data) {
                        data};
 }
 
-absl::StatusOr<uint64_t> samplesIn(const std::vector<std::string> &data,
-                                   const std::string &model) {
-  ZG_ASSIGN_OR_RETURN(std::vector<frontend::InputSignature> inputs,
-                      inputsOf(model));
+absl::StatusOr<uint64_t>
+samplesIn(const std::vector<std::string> &data,
+          const std::vector<frontend::InputSignature> &inputs) {
   ZG_ASSIGN_OR_RETURN(std::vector<std::string> files, shardFiles(data));
   uint64_t samples = 0;
   for (const std::string &file : files) {
@@ -319,22 +301,28 @@ absl::StatusOr<uint64_t> samplesIn(const std::vector<std::string> &data,
   return samples;
 }
 
-absl::StatusOr<GlobalBatch>
-globalBatch(const CompileOptions &options,
-            const std::optional<ExampleArrays> &example) {
-  ZG_ASSIGN_OR_RETURN(std::vector<frontend::InputSignature> inputs,
-                      inputsOf(options.model));
-  return stepOf(options, inputs, example);
+GlobalBatch globalBatch(const CompileOptions &options,
+                        const std::vector<frontend::InputSignature> &inputs,
+                        const std::optional<ExampleArrays> &example) {
+  if (options.global_batch > 0) {
+    return {options.global_batch,
+            absl::StrCat("--global-batch ", options.global_batch)};
+  }
+  bool open =
+      options.samples == 0 && fixedSamples(options, inputs).samples == 0;
+  if (open && example && example->is_step) {
+    return {int64_t(samplesOf(example->arrays, inputs)), example->name};
+  }
+  return {};
 }
 
 absl::Status bindSizes(CompileOptions &options,
+                       const std::vector<frontend::InputSignature> &inputs,
                        const std::optional<ExampleArrays> &example) {
-  ZG_ASSIGN_OR_RETURN(std::vector<frontend::InputSignature> inputs,
-                      inputsOf(options.model));
   if (example && example->is_step) {
     ZG_RETURN_IF_ERROR(checkArrays(inputs, *example));
   }
-  GlobalBatch step = stepOf(options, inputs, example);
+  GlobalBatch step = globalBatch(options, inputs, example);
   ZG_RETURN_IF_ERROR(divideStep(options, step, fixedSamples(options, inputs)));
   uint64_t most = kMostSamples;
   bool chosen = options.micro_batch == kAutoMicroBatch;
@@ -343,8 +331,7 @@ absl::Status bindSizes(CompileOptions &options,
         "--micro-batch auto: no input of the model has samples in front");
   }
   if (chosen && example) {
-    ZG_ASSIGN_OR_RETURN(uint64_t samples,
-                        samplesIn(example->data, options.model));
+    ZG_ASSIGN_OR_RETURN(uint64_t samples, samplesIn(example->data, inputs));
     most = samples > 0 ? samples / uint64_t(options.ranks * options.accumulate)
                        : most;
   }
@@ -360,7 +347,9 @@ compileModel(CompileOptions options,
              const std::optional<ExampleArrays> &example,
              const std::string &plan_path) {
   ZG_RETURN_IF_ERROR(checkOutputs(options.model, {}, plan_path));
-  ZG_RETURN_IF_ERROR(bindSizes(options, example));
+  ZG_ASSIGN_OR_RETURN(std::vector<frontend::InputSignature> inputs,
+                      inputsOf(options.model));
+  ZG_RETURN_IF_ERROR(bindSizes(options, inputs, example));
   absl::StatusOr<CompileResult> compiled = compile(options);
   if (!compiled.ok()) {
     bool least = options.micro_batch == kAutoMicroBatch && options.samples == 1;

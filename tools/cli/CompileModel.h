@@ -4,6 +4,7 @@
 #define ZEROGRAPH_TOOLS_CLI_COMPILEMODEL_H
 
 #include "absl/status/statusor.h"
+#include "frontend/Import.h"
 #include "runtime/io/TensorFile.h"
 #include "tools/cli/CompileFlags.h"
 #include "tools/cli/MicroBatch.h"
@@ -25,20 +26,22 @@ struct ExampleArrays {
 absl::StatusOr<std::optional<ExampleArrays>>
 exampleOf(const std::string &model, const std::vector<std::string> &data);
 
-/// Returns how many samples all these files have for a model; 0: no array has
-/// an axis of them.
-absl::StatusOr<uint64_t> samplesIn(const std::vector<std::string> &data,
-                                   const std::string &model);
+/// Returns how many samples all these files have for a model of such inputs; 0:
+/// no array has an axis of them.
+absl::StatusOr<uint64_t>
+samplesIn(const std::vector<std::string> &data,
+          const std::vector<frontend::InputSignature> &inputs);
 
-/// Returns the samples of a step by an option, or by the example, which may be
-/// a batch of one.
-absl::StatusOr<GlobalBatch>
-globalBatch(const CompileOptions &options,
-            const std::optional<ExampleArrays> &example);
+/// Returns the samples of a step. Where the example is a batch of one, its own
+/// are, unless an option says how many a step or a micro-batch has.
+GlobalBatch globalBatch(const CompileOptions &options,
+                        const std::vector<frontend::InputSignature> &inputs,
+                        const std::optional<ExampleArrays> &example);
 
 /// Decides the micro-batch, where options leave it open, and binds the dims
 /// that it and the example, of which there may be none, decide.
 absl::Status bindSizes(CompileOptions &options,
+                       const std::vector<frontend::InputSignature> &inputs,
                        const std::optional<ExampleArrays> &example);
 
 /// Binds dims as bindSizes, compiles, prints warnings on standard error, and

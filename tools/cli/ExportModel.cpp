@@ -10,6 +10,7 @@
 #include "tools/cli/CompileModel.h"
 #include "tools/cli/InputFile.h"
 #include "tools/cli/MicroBatch.h"
+#include "tools/cli/ModelFacts.h"
 #include "tools/cli/OptionRules.h"
 #include "tools/cli/TrainedWeights.h"
 #include "tools/compiler/TrainingGraph.h"
@@ -166,7 +167,9 @@ absl::Status exportWeights(const std::string &weights,
 
 absl::Status exportTrainingGraph(CompileOptions compile) {
   ZG_RETURN_IF_ERROR(needNumber(compile));
-  ZG_RETURN_IF_ERROR(bindSizes(compile, std::nullopt));
+  ZG_ASSIGN_OR_RETURN(std::vector<frontend::InputSignature> inputs,
+                      inputsOf(compile.model));
+  ZG_RETURN_IF_ERROR(bindSizes(compile, inputs, std::nullopt));
   ZG_ASSIGN_OR_RETURN(TrainingGraph made, makeTrainingGraph(compile));
   ZG_RETURN_IF_ERROR(writeExported(made.model, made.weights, compile.model,
                                    compile.output,

@@ -35,54 +35,42 @@ struct RunFlags {
   options::Train given;
 };
 
-/// The samples, as far as they are known before the model is compiled.
-struct Given {
-  std::string dim;   ///< the dim of the samples; empty: none is symbolic
-  int64_t count = 0; ///< in the data; 0: not known
-};
-
-absl::StatusOr<Given> givenSamples(const RunFlags &flags) {
-  ZG_ASSIGN_OR_RETURN(std::vector<frontend::InputSignature> inputs,
-                      inputsOf(flags.compile.model));
-  Given given{frontend::batchDim(inputs)};
-  ZG_ASSIGN_OR_RETURN(uint64_t count,
-                      samplesIn(flags.given.data, flags.compile.model));
-  given.count = int64_t(count);
-  return given;
-}
-
 /// Decides how many samples a run takes, where nobody says: all that there are
 /// where they depend on each other, else at most kMostOfARun.
 absl::Status decideMicroBatch(RunFlags &flags) {
-  ZG_ASSIGN_OR_RETURN(Given given, givenSamples(flags));
   CompileOptions &options = flags.compile;
-  if (given.count == 0) {
+  ZG_ASSIGN_OR_RETURN(std::vector<frontend::InputSignature> inputs,
+                      inputsOf(options.model));
+  ZG_ASSIGN_OR_RETURN(uint64_t found, samplesIn(flags.given.data, inputs));
+  auto count = int64_t(found);
+  if (count == 0) {
     return absl::OkStatus();
   }
-  auto dim = options.dims.find(given.dim);
+  std::string batch = frontend::batchDim(inputs);
+  auto dim = options.dims.find(batch);
   int64_t asked = options.samples != 0        ? options.samples
                   : dim != options.dims.end() ? dim->second
                                               : 0;
-  int64_t samples = asked != 0 ? asked : std::min(given.count, kMostOfARun);
+  int64_t samples = asked != 0 ? asked : std::min(count, kMostOfARun);
   std::string mixed;
-  if (samples < given.count) {
+  if (samples < count) {
     CompileOptions probe = options;
     probe.samples = std::max<int64_t>(samples, 2); // one shows nothing
-    probe.dims.erase(given.dim);
+    probe.dims.erase(batch);
     ZG_ASSIGN_OR_RETURN(std::optional<ExampleArrays> example,
                         exampleOf(flags.compile.model, flags.given.data));
-    ZG_RETURN_IF_ERROR(bindSizes(probe, example));
+    ZG_RETURN_IF_ERROR(bindSizes(probe, inputs, example));
     ZG_ASSIGN_OR_RETURN(mixed, findMixedOutput(probe));
   }
   if (!mixed.empty() && asked == 0) {
-    samples = given.count;
-    printFindings({}, {absl::StrCat("all ", given.count,
+    samples = count;
+    printFindings({}, {absl::StrCat("all ", count,
                                     " samples are one run: each depends on "
                                     "others (",
                                     mixed, ")")});
   } else if (!mixed.empty()) {
     printFindings(
-        {absl::StrCat("a run has ", asked, " of the ", given.count,
+        {absl::StrCat("a run has ", asked, " of the ", count,
                       " samples, and each depends on others (", mixed,
                       "): the numbers are those of such runs; without "
                       "--micro-batch, all samples are one run")},

@@ -159,12 +159,12 @@ absl::StatusOr<CompileResult> compileIn(mlir::MLIRContext &context,
     return diagnostics.status("while generating code");
   }
   result.plan = std::move(*plan);
+  ZG_RETURN_IF_ERROR(checkPlan(options, result));
   if (info.without_code) {
     watch.lap("codegen");
     return result;
   }
   ZG_RETURN_IF_ERROR(writeGraphHash(options.model, opened, result.plan));
-  ZG_RETURN_IF_ERROR(checkPlan(options, result));
   watch.lap("codegen");
   ZG_RETURN_IF_ERROR(provePlan(result.plan));
   watch.lap("verify");

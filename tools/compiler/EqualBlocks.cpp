@@ -6,6 +6,7 @@
 
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
 
 #include <map>
 
@@ -86,36 +87,107 @@ private:
   size_t last = 0;
 };
 
-/// Returns whether an operation after the first block reads what its twin, a
-/// block before it, reads: either both read what is before the run; or the same
-/// place of their own block; or that of the block before their own, which for a
-/// twin in the first block is before the run.
-bool readsAlike(const Operations &operations, const EqualBlocks &run,
-                size_t at) {
-  mlir::Operation *twin = operations[at - run.length];
-  auto begin = int64_t(run.begin), length = int64_t(run.length);
-  auto blockOf = [&](int64_t operation) {
-    return operation < begin ? -1 : (operation - begin) / length;
-  };
-  for (auto [value, of_twin] :
-       llvm::zip(operations[at]->getOperands(), twin->getOperands())) {
-    Place place = operations.placeOf(value);
-    Place other = operations.placeOf(of_twin);
-    int64_t block = blockOf(place.operation);
-    bool alike = block <= 0 ? blockOf(other.operation) == -1
-                            : place.operation - other.operation == length &&
-                                  place.result == other.result;
-    bool near = block == -1 || block + 1 >= blockOf(int64_t(at));
-    if (!alike || !near) {
+/// Returns what an argument is, but for its name and where its bytes are.
+mlir::Attribute kindOf(nn::ProgramOp program, mlir::BlockArgument argument) {
+  auto parameter = program.getArgAttrOfType<nn::ParameterAttr>(
+      argument.getArgNumber(), nn::kParameterAttr);
+  if (!parameter) {
+    return program.getArgAttrDict(argument.getArgNumber());
+  }
+  auto none = mlir::StringAttr::get(program.getContext());
+  return nn::ParameterAttr::get(program.getContext(), none, none,
+                                parameter.getTrainable(), parameter.getInit(),
+                                /*source=*/nullptr, parameter.getType(),
+                                parameter.getAdapter());
+}
+
+/// Compares what the blocks of a run read.
+class Readings {
+public:
+  Readings(const Operations &operations, nn::ProgramOp program,
+           const EqualBlocks &run)
+      : operations(operations), program(program), run(run) {}
+
+  /// Returns whether the operations of a block after the first, which begins
+  /// with `first`, read what their twins, a block before, do.
+  bool alikeFrom(size_t first) {
+    twin_of.clear();
+    of_twin.clear();
+    for (size_t at = first; at < first + run.length; ++at) {
+      if (!alike(at)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+private:
+  /// Returns whether an operation and its twin either both read what is before
+  /// the run; or the same place of their own block; or that of the block before
+  /// their own, which for a twin in the first block is before the run.
+  bool alike(size_t at) {
+    mlir::Operation *twin = operations[at - run.length];
+    for (unsigned i = 0; i < twin->getNumOperands(); ++i) {
+      Place place = operations.placeOf(operations[at]->getOperand(i));
+      Place other = operations.placeOf(twin->getOperand(i));
+      int64_t block = blockOf(place.operation);
+      bool same = place.operation - other.operation == int64_t(run.length) &&
+                  place.result == other.result;
+      bool near = block == -1 || block + 1 >= blockOf(int64_t(at));
+      bool other_before = blockOf(other.operation) == -1;
+      bool alike = block == -1  ? other_before && alikeBefore(at, i)
+                   : block == 0 ? other_before
+                                : same;
+      if (!alike || !near) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  int64_t blockOf(int64_t operation) const {
+    auto begin = int64_t(run.begin);
+    return operation < begin ? -1 : (operation - begin) / int64_t(run.length);
+  }
+  mlir::Value read(size_t at, unsigned operand) const {
+    return operations[at]->getOperand(operand);
+  }
+
+  /// Returns whether an operand from before the run is the twin's wherever the
+  /// twin's is that of its own twin, and else another of the same kind; and
+  /// whether what is one value in one of the blocks is one in the other.
+  bool alikeBefore(size_t at, unsigned operand) {
+    mlir::Value value = read(at, operand);
+    mlir::Value twin = read(at - run.length, operand);
+    if (twin_of.try_emplace(value, twin).first->second != twin ||
+        of_twin.try_emplace(twin, value).first->second != value) {
       return false;
     }
+    if (at >= run.begin + 2 * run.length) {
+      mlir::Value third = read(at - 2 * run.length, operand);
+      if ((value == twin) != (twin == third) ||
+          (value != twin && value == third)) {
+        return false;
+      }
+    }
+    auto argument = llvm::dyn_cast<mlir::BlockArgument>(value);
+    auto other = llvm::dyn_cast<mlir::BlockArgument>(twin);
+    return argument && other ? value == twin || kindOf(program, argument) ==
+                                                    kindOf(program, other)
+                             : !argument && !other;
   }
-  return true;
-}
+
+  const Operations &operations;
+  nn::ProgramOp program;
+  const EqualBlocks &run;
+  /// What the two blocks read from before the run, by each other.
+  llvm::DenseMap<mlir::Value, mlir::Value> twin_of, of_twin;
+};
 
 /// Returns the longest part of a run of equal kinds whose blocks also read
 /// alike.
-EqualBlocks alikeIn(const Operations &operations, const EqualBlocks &kinds) {
+EqualBlocks alikeIn(const Operations &operations, nn::ProgramOp program,
+                    const EqualBlocks &kinds) {
   EqualBlocks best, run{kinds.begin, kinds.length, 1};
   auto end = [&] {
     if (run.count >= kLeastBlocks && run.count > best.count) {
@@ -124,11 +196,7 @@ EqualBlocks alikeIn(const Operations &operations, const EqualBlocks &kinds) {
   };
   for (size_t block = kinds.begin + kinds.length; block < kinds.end();
        block += kinds.length) {
-    bool alike = true;
-    for (size_t at = block; alike && at < block + kinds.length; ++at) {
-      alike = readsAlike(operations, run, at);
-    }
-    if (!alike) {
+    if (!Readings(operations, program, run).alikeFrom(block)) {
       end();
       run = {block, kinds.length, 0};
     }
@@ -138,7 +206,7 @@ EqualBlocks alikeIn(const Operations &operations, const EqualBlocks &kinds) {
   return best;
 }
 
-EqualBlocks findIn(const Operations &operations) {
+EqualBlocks findIn(const Operations &operations, nn::ProgramOp program) {
   EqualBlocks best;
   size_t most = std::min(operations.size() / kLeastBlocks, kLongestBlock);
   for (size_t length = 1; length <= most; ++length) {
@@ -155,7 +223,7 @@ EqualBlocks findIn(const Operations &operations) {
           kinds.length * kinds.count <= best.length * best.count) {
         continue;
       }
-      EqualBlocks run = alikeIn(operations, kinds);
+      EqualBlocks run = alikeIn(operations, program, kinds);
       if (run.length * run.count > best.length * best.count) {
         best = run;
       }
@@ -164,17 +232,38 @@ EqualBlocks findIn(const Operations &operations) {
   return best;
 }
 
-/// Returns the results of the program that are made in [begin, end); nothing
-/// where another operation after `end` reads one that is made before `last`.
-std::optional<llvm::BitVector> resultsOf(const Operations &operations,
-                                         nn::ProgramOp program, size_t begin,
-                                         size_t last, size_t end) {
+/// What is removed: blocks from `begin` to the end of a run.
+struct Removal {
+  const Operations &operations;
+  nn::ProgramOp program;
+  EqualBlocks run;
+  size_t begin;
+
+  size_t lastBlock() const { return run.end() - run.length; }
+  /// Returns the operation that takes the place of one of the last block.
+  mlir::Operation *replacement(size_t at) const {
+    return operations[at - lastBlock() + begin - run.length];
+  }
+};
+
+/// Returns the results of the program that go: those that blocks before the
+/// last make, and those of the last that its replacement makes too. Nothing
+/// where something else after the run reads a block before the last.
+std::optional<llvm::BitVector> removedResults(const Removal &removal) {
+  nn::ProgramOp program = removal.program;
+  mlir::Operation *end = program.front().getTerminator();
   llvm::BitVector results(program.getNumResults());
-  for (size_t i = begin; i < last; ++i) {
-    for (mlir::OpOperand &use : operations[i]->getUses()) {
-      if (use.getOwner() == program.front().getTerminator()) {
-        results.set(use.getOperandNumber());
-      } else if (operations.placeOf(use.getOwner()) >= end) {
+  for (size_t i = removal.begin; i < removal.run.end(); ++i) {
+    bool last = i >= removal.lastBlock();
+    for (mlir::OpOperand &use : removal.operations[i]->getUses()) {
+      auto result = llvm::cast<mlir::OpResult>(use.get()).getResultNumber();
+      if (use.getOwner() == end) {
+        results[use.getOperandNumber()] =
+            !last ||
+            llvm::is_contained(end->getOperands(),
+                               removal.replacement(i)->getResult(result));
+      } else if (!last && removal.operations.placeOf(use.getOwner()) >=
+                              removal.run.end()) {
         return std::nullopt;
       }
     }
@@ -203,34 +292,32 @@ llvm::BitVector readArguments(nn::ProgramOp program) {
 } // namespace
 
 EqualBlocks findEqualBlocks(nn::ProgramOp program) {
-  return findIn(Operations(program));
+  return findIn(Operations(program), program);
 }
 
 size_t keepBlocks(nn::ProgramOp program, size_t kept) {
   Operations operations(program);
-  EqualBlocks run = findIn(operations);
+  EqualBlocks run = findIn(operations, program);
   if (run.count <= kept) {
     return run.count;
   }
-  size_t begin = run.begin + run.length * kept;
-  size_t last = run.end() - run.length;
-  auto results = resultsOf(operations, program, begin, last, run.end());
+  Removal removal{operations, program, run, run.begin + run.length * kept};
+  std::optional<llvm::BitVector> results = removedResults(removal);
   if (!results) {
     return 0;
   }
-  llvm::BitVector unread = readArguments(program);
+  llvm::BitVector orphaned = readArguments(program);
   program.front().getTerminator()->eraseOperands(*results);
   program.eraseResults(*results);
-  for (size_t i = last; i < run.end(); ++i) {
-    operations[i]->replaceAllUsesWith(
-        operations[i - last + begin - run.length]->getResults());
+  for (size_t i = removal.lastBlock(); i < run.end(); ++i) {
+    operations[i]->replaceAllUsesWith(removal.replacement(i)->getResults());
   }
-  for (size_t i = run.end(); i-- > begin;) {
+  for (size_t i = run.end(); i-- > removal.begin;) {
     operations[i]->erase();
   }
   eraseUnread(operations, run.begin);
-  unread.reset(readArguments(program));
-  program.eraseArguments(unread);
+  orphaned.reset(readArguments(program));
+  program.eraseArguments(orphaned);
   return run.count;
 }
 

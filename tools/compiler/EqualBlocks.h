@@ -1,10 +1,4 @@
 //===- EqualBlocks.h - models of fewer layers -----------------------------===//
-//
-// The layers of most models do the same with parameters of their own. A model
-// that keeps few of them compiles in a fraction of the time, and what its plan
-// needs tells what that of the whole model does (see tools/advise/Estimate.h).
-//
-//===----------------------------------------------------------------------===//
 
 #ifndef ZEROGRAPH_TOOLS_COMPILER_EQUALBLOCKS_H
 #define ZEROGRAPH_TOOLS_COMPILER_EQUALBLOCKS_H
@@ -18,9 +12,9 @@ namespace zerograph {
 
 /// A run of equal blocks among the operations of a program, which are counted
 /// from 0 in order: each block has the same operations with the same attributes
-/// and types. Operands are of the same place in the block itself or the one
-/// before it, or come from before the run: parameters of each block's own, or
-/// values that all share.
+/// and types. An operand is of the same place in the block itself or the one
+/// before it, or comes from before the run. There all blocks read the same, or
+/// each something else of the same kind, as a parameter of its own.
 struct EqualBlocks {
   size_t begin = 0;  ///< of the first block
   size_t length = 0; ///< operations of a block
@@ -34,9 +28,9 @@ EqualBlocks findEqualBlocks(mlir::zg::nn::ProgramOp program);
 
 /// Removes all of the blocks but the first `kept`, and the parameters and
 /// results that only the others had; what read the last of them reads the last
-/// that stays. Returns how many blocks there were. Nothing is changed where
-/// that is at most `kept`, or 0: no run was found, or an operation after it
-/// reads a block in its middle.
+/// that stays. Returns how many blocks there were. Changes nothing where that
+/// is at most `kept`, or 0: no run was found, or an operation after it reads
+/// one that is not in its last block.
 size_t keepBlocks(mlir::zg::nn::ProgramOp program, size_t kept);
 
 } // namespace zerograph

@@ -96,7 +96,9 @@ absl::StatusOr<ImportedModel> importForPlan(mlir::MLIRContext &context,
     const SavedImport &saved = *options.imported;
     result = saved.said;
     options.precision = saved.precision;
-    return ImportedModel{parseImport(context, saved), saved.loss_output};
+    ZG_ASSIGN_OR_RETURN(mlir::OwningOpRef<mlir::ModuleOp> module,
+                        parseImport(context, saved));
+    return ImportedModel{std::move(module), saved.loss_output};
   }
   ZG_ASSIGN_OR_RETURN(frontend::ImportOptions import, importOptionsOf(options));
   frontend::ImportReport report;
@@ -122,10 +124,14 @@ absl::StatusOr<ImportedModel> importForPlan(mlir::MLIRContext &context,
   return model;
 }
 
-mlir::OwningOpRef<mlir::ModuleOp> parseImport(mlir::MLIRContext &context,
-                                              const SavedImport &saved) {
-  return mlir::parseSourceString<mlir::ModuleOp>(
+absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
+parseImport(mlir::MLIRContext &context, const SavedImport &saved) {
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(
       saved.bytecode, mlir::ParserConfig(&context, /*verifyAfterParse=*/false));
+  if (!module) {
+    return absl::InternalError("the bytecode of a model cannot be read");
+  }
+  return module;
 }
 
 } // namespace zerograph

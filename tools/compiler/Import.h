@@ -29,8 +29,8 @@ absl::StatusOr<ImportedModel> importForPlan(mlir::MLIRContext &context,
                                             CompileResult &result);
 
 /// Returns the module of an import.
-mlir::OwningOpRef<mlir::ModuleOp> parseImport(mlir::MLIRContext &context,
-                                              const SavedImport &saved);
+absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
+parseImport(mlir::MLIRContext &context, const SavedImport &saved);
 
 } // namespace zerograph
 

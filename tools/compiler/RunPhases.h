@@ -15,12 +15,12 @@
 
 namespace zerograph {
 
-/// Runs `phases` on `module` in turn. The IR after each is dumped, and verified
-/// if `verify`, that of the one that fails too; `done` is told the name of each
-/// that succeeds.
+/// Runs `phases` on `module` in turn. The IR after each is dumped, also of one
+/// that fails; if `verify`, it is verified first. `done` is told the name of
+/// each that succeeds.
 absl::Status runPhases(
     const std::vector<mlir::zg::Phase> &phases, mlir::ModuleOp module,
-    DumpDirectory &dump, const Diagnostics &diagnostics, bool verify = true,
+    DumpDirectory &dump, const Diagnostics &diagnostics, bool verify,
     const std::function<void(const std::string &)> &done = [](auto &) {});
 
 } // namespace zerograph

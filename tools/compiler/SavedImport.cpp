@@ -3,6 +3,7 @@
 #include "tools/compiler/SavedImport.h"
 
 #include "mlir/Bytecode/BytecodeWriter.h"
+#include "mlir/IR/Verifier.h"
 #include "passes/differentiate/Passes.h"
 #include "runtime/base/Status.h"
 #include "tools/compiler/CompilerContext.h"
@@ -16,11 +17,12 @@ namespace {
 
 using namespace mlir::zg;
 
-std::string bytecodeOf(mlir::ModuleOp module) {
+absl::StatusOr<std::string> bytecodeOf(mlir::ModuleOp module) {
   std::string bytes;
   llvm::raw_string_ostream stream(bytes);
-  (void)mlir::writeBytecodeToFile(module, stream); // only a version can fail
-  return bytes;
+  return mlir::succeeded(mlir::writeBytecodeToFile(module, stream))
+             ? absl::StatusOr<std::string>(std::move(bytes))
+             : absl::InternalError("a model cannot be written as bytecode");
 }
 
 } // namespace
@@ -32,23 +34,28 @@ saveImport(const CompileOptions &given) {
   CompileOptions options = given;
   ZG_ASSIGN_OR_RETURN(ImportedModel model,
                       importForPlan(context, options, saved->said));
-  saved->bytecode = bytecodeOf(*model.module);
+  ZG_ASSIGN_OR_RETURN(saved->bytecode, bytecodeOf(*model.module));
   saved->loss_output = model.loss_output;
   saved->precision = options.precision;
   return saved;
 }
 
-ShortImport keepBlocks(const SavedImport &whole, uint64_t kept) {
+absl::StatusOr<ShortImport> keepBlocks(const SavedImport &whole,
+                                       uint64_t kept) {
   CompilerContext context;
   auto shorter = std::make_shared<SavedImport>(whole);
-  mlir::OwningOpRef<mlir::ModuleOp> module = parseImport(context, whole);
+  ZG_ASSIGN_OR_RETURN(mlir::OwningOpRef<mlir::ModuleOp> module,
+                      parseImport(context, whole));
   if (module->lookupSymbol(nn::kEvaluateFunction)) {
-    return {std::move(shorter), 0};
+    return ShortImport{std::move(shorter), 0};
   }
   uint64_t blocks = keepBlocks(
       module->lookupSymbol<nn::ProgramOp>(nn::kForwardFunction), kept);
-  shorter->bytecode = bytecodeOf(*module);
-  return {std::move(shorter), blocks};
+  if (mlir::failed(mlir::verify(*module))) {
+    return absl::InternalError("a model of fewer layers is none");
+  }
+  ZG_ASSIGN_OR_RETURN(shorter->bytecode, bytecodeOf(*module));
+  return ShortImport{std::move(shorter), blocks};
 }
 
 } // namespace zerograph

@@ -31,7 +31,7 @@ struct ShortImport {
 /// Keeps so many of the equal blocks of a model (see EqualBlocks.h): all,
 /// unchanged, where it has no more than that. One that is to be evaluated too
 /// counts as one without equal blocks.
-ShortImport keepBlocks(const SavedImport &whole, uint64_t kept);
+absl::StatusOr<ShortImport> keepBlocks(const SavedImport &whole, uint64_t kept);
 
 } // namespace zerograph
 

@@ -88,7 +88,7 @@ absl::StatusOr<TrainingGraph> makeIn(mlir::MLIRContext &context,
   ZG_RETURN_IF_ERROR(dump.write("import", *module));
   ZG_RETURN_IF_ERROR(
       runPhases(mlir::zg::gradientPhases({report.loss_output, options}),
-                *module, dump, diagnostics));
+                *module, dump, diagnostics, /*verify=*/true));
   ZG_ASSIGN_OR_RETURN(
       result.model,
       mlir::zg::writeTrainingGraph(*module, result.weights, options.output));
