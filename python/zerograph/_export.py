@@ -10,7 +10,6 @@ import re
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
-from unittest import mock
 
 import torch
 
@@ -18,6 +17,7 @@ from . import names as _names
 from ._check import Comparison, check
 from ._library import Error, InvalidArgument
 from ._wrapper import as_batch, loss_of, with_loss
+from ._written_out import written_out
 
 
 def _needs_older(module: torch.nn.Module) -> bool:
@@ -44,49 +44,6 @@ def in_mode(module: torch.nn.Module, training: bool):
         with torch.no_grad():
             for one, value in buffers:
                 one.copy_(value)
-
-
-def _smoothed(input, target, weight=None, size_average=None, ignore_index=-100,
-              reduce=None, reduction="mean", label_smoothing=0.0):
-    """Is torch.nn.functional.cross_entropy, whose label_smoothing exporters leave
-    out, written out."""
-    if (label_smoothing == 0 or weight is not None or reduction != "mean" or
-            target.is_floating_point()):
-        return _cross_entropy(input, target, weight, size_average, ignore_index,
-                              reduce, reduction, label_smoothing)
-    counted = (target != ignore_index).to(input.dtype)
-    spread = -torch.log_softmax(input, 1).mean(1) * counted
-    return ((1 - label_smoothing) *
-            _cross_entropy(input, target, ignore_index=ignore_index) +
-            label_smoothing * spread.sum() / counted.sum())
-
-
-def _attention(query, key, value, attn_mask=None, dropout_p=0.0,
-               is_causal=False, scale=None, enable_gqa=False):
-    """Is torch.nn.functional.scaled_dot_product_attention, whose dropout
-    exporters turn off, written out."""
-    if dropout_p == 0:
-        return _scaled_attention(query, key, value, attn_mask, 0.0, is_causal,
-                                 scale=scale, enable_gqa=enable_gqa)
-    if enable_gqa:
-        groups = query.size(-3) // key.size(-3)
-        key = key.repeat_interleave(groups, -3)
-        value = value.repeat_interleave(groups, -3)
-    scale = scale or query.size(-1)**-0.5
-    scores = query @ key.transpose(-2, -1) * scale
-    if is_causal:
-        attn_mask = torch.ones(scores.shape[-2:], dtype=torch.bool,
-                               device=scores.device).tril()
-    if attn_mask is not None and attn_mask.dtype == torch.bool:
-        scores = scores.masked_fill(~attn_mask, float("-inf"))
-    elif attn_mask is not None:
-        scores = scores + attn_mask
-    weights = torch.nn.functional.dropout(scores.softmax(-1), dropout_p)
-    return weights @ value
-
-
-_cross_entropy = torch.nn.functional.cross_entropy
-_scaled_attention = torch.nn.functional.scaled_dot_product_attention
 
 
 @contextlib.contextmanager
@@ -222,6 +179,19 @@ def _refuse_missing(module, missing, batch, loss) -> None:
                     f"trained: {', '.join(lost)}")
 
 
+def _frozen(module: torch.nn.Module, known: Mapping) -> list[str]:
+    """Returns the initializers of floats that PyTorch does not train; no others
+    can be trained."""
+    tensors = {**dict(module.named_buffers(remove_duplicate=False)),
+               **dict(module.named_parameters(remove_duplicate=False))}
+    frozen = []
+    for initializer, name in known.items():
+        one = tensors.get(name["name"] if isinstance(name, dict) else name)
+        if one is None or (one.is_floating_point() and not one.requires_grad):
+            frozen.append(initializer)
+    return frozen
+
+
 def export(module: torch.nn.Module, example: Any, path: str | os.PathLike,
            loss: Callable | None = None,
            dynamic: Mapping[str, Mapping[int, str]] | None = None,
@@ -258,16 +228,17 @@ def export(module: torch.nn.Module, example: Any, path: str | os.PathLike,
     arrays = tuple(one.clone() for one in arrays)
     dims = _dims(dict(zip(names, arrays)), dynamic or {})
     older = _needs_older(module)
-    written_out = mock.patch.multiple(
-        torch.nn.functional, cross_entropy=_smoothed,
-        scaled_dot_product_attention=_attention)
     with in_mode(module, training=True):
-        with torch.no_grad():
-            loss_of(module, dict(zip(names, arrays)), loss)  # else it says why
         _warn_of_sum(module, dict(zip(names, arrays)), dims, loss)
+        # It says what is wrong, if the exporter would; and what a module changes
+        # in evaluation, as RWKV its weights, it changes back.
+        with torch.no_grad():
+            loss_of(module, dict(zip(names, arrays)), loss)
         wrapped = with_loss(module, names, loss)
-        with _quiet() as said, written_out:
+        with _quiet() as said, written_out() as experts:
             older = _write(wrapped, arrays, names, dims, path, older, said)
+    for one in sorted(experts):
+        warnings.warn(one, stacklevel=2)
     if older:
         _restore_buffers(path, module)
     known, missing = _names.names_of(module, path)
@@ -275,12 +246,7 @@ def export(module: torch.nn.Module, example: Any, path: str | os.PathLike,
         _refuse_missing(module, missing, batch, loss)
     _names.save(known, os.path.splitext(path)[0] + ".names.json")
     if not compare:
-        parameters = dict(module.named_parameters())
-        frozen = [initializer for initializer, name in known.items()
-                  if not getattr(parameters.get(
-                      name["name"] if isinstance(name, dict) else name),
-                      "requires_grad", False)]
-        return Comparison(path, freeze=frozen)
+        return Comparison(path, freeze=_frozen(module, known))
     found = check(module, path, batch, loss)
     for one in found.lost:
         warnings.warn(f"{path}: {one}", stacklevel=2)

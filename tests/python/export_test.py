@@ -83,6 +83,33 @@ class Buffered(nn.Module):
         return self.out(first + x * self.scale)
 
 
+class Offsets(nn.Module):
+    """Has buffers of numbers and of flags, which nobody trains."""
+
+    def __init__(self):
+        super().__init__()
+        self.table, self.out = nn.Embedding(12, 8), nn.Linear(24, 4)
+        self.register_buffer("first", torch.tensor([0, 4, 8]))
+        self.register_buffer("kept", torch.arange(24) % 5 > 0)
+
+    def forward(self, ids):
+        rows = self.table(ids + self.first).flatten(1)
+        return self.out(rows.masked_fill(~self.kept, 0.0))
+
+
+class Rescaled(Classifier):
+    """Has smaller weights in evaluation, as RWKV."""
+
+    scaled = False
+
+    def forward(self, x):
+        if self.training == self.scaled:
+            with torch.no_grad():
+                self.hidden.weight.mul_(2.0 if self.scaled else 0.5)
+            self.scaled = not self.training
+        return super().forward(x)
+
+
 class OwnLoss(Classifier):
 
     def forward(self, x, labels):
@@ -284,6 +311,25 @@ class Export(Case):
         with zg.Trainer(loaded, load_weights=arrays) as trainer:
             np.testing.assert_array_equal(
                 trainer.state_dict()["out.weight"], arrays["out.weight"])
+
+    def test_what_training_leaves_alone_and_what_it_does_not(self):
+        ids = torch.randint(0, 4, (6, 3))
+        for module, x in ((Offsets(), ids), (Rescaled(), self.x)):
+            plan = zg.compile(module, example=(x, self.labels),
+                              loss=F.cross_entropy, optimizer="sgd", lr=0.1)
+            before = {name: one.clone()
+                      for name, one in module.state_dict().items()}
+            optimizer = torch.optim.SGD(module.parameters(), 0.1)
+            optimizer.zero_grad()
+            F.cross_entropy(module(x), self.labels).backward()
+            optimizer.step()
+            with zg.Trainer(plan) as trainer:
+                trainer.step(dict(zip(plan.inputs, (x, self.labels))))
+                arrays = trainer.state_dict()
+            for name, one in module.named_parameters():
+                self.assertFalse(torch.equal(one, before[name]), name)
+                np.testing.assert_allclose(arrays[name], one.detach(),
+                                           rtol=1e-5, atol=1e-6, err_msg=name)
 
     def test_advice_for_a_module(self):
         module, ranks = Classifier(), 2

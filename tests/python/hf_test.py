@@ -143,5 +143,51 @@ class HuggingFace(Case):
             hf.Trainer(self.model, self.arguments(), Rows(4))
 
 
+class Mixtures(Case):
+    """Models whose tokens choose experts, which PyTorch cannot export."""
+
+    def trained(self, model, batch):
+        """Returns the losses of a run and its weights, and those of PyTorch."""
+        theirs = copy.deepcopy(model)
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            plan = zg.compile(model.train(), batch, optimizer="sgd", lr=0.1)
+        self.assertIn("a mixture of 4 experts: in the file each computes every "
+                      "token, 2 times the products of the 2 that a token chooses",
+                      [str(one.message) for one in said])
+        with zg.Trainer(plan) as trainer:
+            losses = [float(trainer.step(batch)) for _ in range(2)]
+            trainer.load_into(model)
+        sgd = torch.optim.SGD(theirs.parameters(), lr=0.1)
+        wanted = []
+        for _ in range(2):
+            sgd.zero_grad()
+            loss = theirs(**batch).loss
+            loss.backward()
+            sgd.step()
+            wanted.append(float(loss.detach()))
+        return losses, wanted, dict(model.named_parameters()), theirs
+
+    def test_each_computes_every_token(self):
+        torch.manual_seed(0)
+        ids = torch.randint(0, 64, (4, 8))
+        batch = {"input_ids": ids, "labels": ids.clone()}
+        sizes = dict(
+            vocab_size=64, hidden_size=32, intermediate_size=16,
+            num_hidden_layers=1, num_attention_heads=4, num_key_value_heads=2,
+            num_local_experts=4, num_experts_per_tok=2, use_cache=False)
+        for model in (  # the second has biases and a gate of its own
+                transformers.MixtralForCausalLM(
+                    transformers.MixtralConfig(**sizes)),
+                transformers.GptOssForCausalLM(
+                    transformers.GptOssConfig(**sizes, head_dim=8))):
+            losses, wanted, ours, theirs = self.trained(model, batch)
+            for one, other in zip(losses, wanted):
+                self.assertAlmostEqual(one, other, 5)
+            for name, one in theirs.named_parameters():
+                self.assertTrue(torch.allclose(one, ours[name], 1e-4, 1e-5),
+                                name)
+
+
 if __name__ == "__main__":
     main()

@@ -1,0 +1,102 @@
+"""Functions of PyTorch and transformers that exporters write wrongly or not at
+all, written out in operations that they write."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from unittest import mock
+
+import torch
+
+_cross_entropy = torch.nn.functional.cross_entropy
+_scaled_attention = torch.nn.functional.scaled_dot_product_attention
+
+
+def _smoothed(input, target, weight=None, size_average=None, ignore_index=-100,
+              reduce=None, reduction="mean", label_smoothing=0.0):
+    """Is torch.nn.functional.cross_entropy, whose label_smoothing exporters leave
+    out, written out."""
+    if (label_smoothing == 0 or weight is not None or reduction != "mean" or
+            target.is_floating_point()):
+        return _cross_entropy(input, target, weight, size_average, ignore_index,
+                              reduce, reduction, label_smoothing)
+    counted = (target != ignore_index).to(input.dtype)
+    spread = -torch.log_softmax(input, 1).mean(1) * counted
+    return ((1 - label_smoothing) *
+            _cross_entropy(input, target, ignore_index=ignore_index) +
+            label_smoothing * spread.sum() / counted.sum())
+
+
+def _attention(query, key, value, attn_mask=None, dropout_p=0.0,
+               is_causal=False, scale=None, enable_gqa=False):
+    """Is torch.nn.functional.scaled_dot_product_attention, whose dropout
+    exporters turn off, written out."""
+    if dropout_p == 0:
+        return _scaled_attention(query, key, value, attn_mask, 0.0, is_causal,
+                                 scale=scale, enable_gqa=enable_gqa)
+    if enable_gqa:
+        groups = query.size(-3) // key.size(-3)
+        key = key.repeat_interleave(groups, -3)
+        value = value.repeat_interleave(groups, -3)
+    scale = scale or query.size(-1)**-0.5
+    scores = query @ key.transpose(-2, -1) * scale
+    if is_causal:
+        attn_mask = torch.ones(scores.shape[-2:], dtype=torch.bool,
+                               device=scores.device).tril()
+    if attn_mask is not None and attn_mask.dtype == torch.bool:
+        scores = scores.masked_fill(~attn_mask, float("-inf"))
+    elif attn_mask is not None:
+        scores = scores + attn_mask
+    weights = torch.nn.functional.dropout(scores.softmax(-1), dropout_p)
+    return weights @ value
+
+
+def _experts(found: set):
+    """Returns a function that is one of ALL_EXPERTS_FUNCTIONS of transformers,
+    which compute a mixture of experts: here each expert computes every token, as
+    no file can say how many tokens will choose it. Adds a text to `found`."""
+
+    def linear(module, x, weight, bias):
+        weight = weight if module.is_transposed else weight.transpose(1, 2)
+        return x @ weight if bias is None else x @ weight + bias.unsqueeze(1)
+
+    def forward(self, hidden_states, top_k_index, top_k_weights):
+        first = "gate_up_proj" if self.has_gate else "up_proj"
+        weight = getattr(self, first)
+        bias = self.has_bias
+        experts = weight.size(0)
+        each = top_k_index.size(1)
+        found.add(f"a mixture of {experts} experts: in the file each computes "
+                  f"every token, {experts / each:g} times the products of the "
+                  f"{each} that a token chooses")
+        chosen = torch.arange(experts, device=top_k_index.device)
+        chosen = (top_k_index.unsqueeze(0) == chosen.view(-1, 1, 1))
+        shares = (chosen * top_k_weights.unsqueeze(0)).sum(2)  # (experts, tokens)
+        x = linear(self, hidden_states.unsqueeze(0), weight,
+                   getattr(self, first + "_bias") if bias else None)
+        x = self._apply_gate(x) if self.has_gate else self.act_fn(x)
+        x = linear(self, x, self.down_proj,
+                   self.down_proj_bias if bias else None)
+        if self.has_post_expert_norm:
+            x = self.post_expert_norm(x)
+        return (x * shares.unsqueeze(2)).sum(0).to(hidden_states.dtype)
+
+    return forward
+
+
+@contextlib.contextmanager
+def written_out():
+    """Has modules compute by the functions of this file. Yields a set of texts
+    that say what costs more in the file than in PyTorch."""
+    found = set()
+    moe = sys.modules.get("transformers.integrations.moe")
+    mixture = getattr(moe, "ALL_EXPERTS_FUNCTIONS", None)
+    with contextlib.ExitStack() as patches:
+        patches.enter_context(mock.patch.multiple(
+            torch.nn.functional, cross_entropy=_smoothed,
+            scaled_dot_product_attention=_attention))
+        if mixture is not None:  # what else may be asked for stays
+            patches.enter_context(mock.patch.dict(
+                type(mixture)._global_mapping, grouped_mm=_experts(found)))
+        yield found
