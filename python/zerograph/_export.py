@@ -6,6 +6,7 @@ import contextlib
 import io
 import logging
 import os
+import random
 import re
 import warnings
 from collections.abc import Callable, Mapping
@@ -165,6 +166,33 @@ def _warn_of_sum(module, batch, dims, loss) -> None:
             "take a mean", stacklevel=3)
 
 
+def _warn_of_random(module, batch, loss) -> None:
+    """Computes the loss, which says what is wrong if the exporter would, and
+    warns where it depends on random numbers that are not PyTorch's: the file
+    has those of one call. What a module has changed in evaluation, as RWKV its
+    weights, it changes back."""
+    import numpy
+    states = random.getstate(), numpy.random.get_state()
+    losses = []
+    try:
+        with torch.random.fork_rng(devices=[]), torch.no_grad():
+            for seed in (1, 1, 2):
+                torch.manual_seed(0)
+                random.seed(seed)
+                numpy.random.seed(seed)
+                with in_mode(module, training=True):
+                    losses.append(float(loss_of(module, batch, loss)))
+    finally:
+        random.setstate(states[0])
+        numpy.random.set_state(states[1])
+    if losses[0] == losses[1] != losses[2]:
+        warnings.warn(
+            "the loss depends on random numbers that are not PyTorch's, but "
+            "numpy's or Python's: the file has those of one call, and every step "
+            "would take the same. Turn off what draws them; of speech models of "
+            "transformers, config.apply_spec_augment", stacklevel=3)
+
+
 def _refuse_missing(module, missing, batch, loss) -> None:
     """Refuses a file without parameters, unless nothing uses them."""
     parameters = dict(module.named_parameters())
@@ -230,10 +258,7 @@ def export(module: torch.nn.Module, example: Any, path: str | os.PathLike,
     older = _needs_older(module)
     with in_mode(module, training=True):
         _warn_of_sum(module, dict(zip(names, arrays)), dims, loss)
-        # It says what is wrong, if the exporter would; and what a module changes
-        # in evaluation, as RWKV its weights, it changes back.
-        with torch.no_grad():
-            loss_of(module, dict(zip(names, arrays)), loss)
+        _warn_of_random(module, dict(zip(names, arrays)), loss)
         wrapped = with_loss(module, names, loss)
         with _quiet() as said, written_out() as experts:
             older = _write(wrapped, arrays, names, dims, path, older, said)

@@ -396,6 +396,16 @@ class Export(Case):
                                     "2 inputs: x, labels"):
             zg.compile(self.path("m.onnx"), example=(self.x,))
 
+    def test_random_numbers_of_others(self):
+        class Masked(Classifier):
+            def forward(self, x):
+                kept = torch.from_numpy(np.random.rand(8) > 0.5)
+                return super().forward(x * kept)
+        with self.assertWarnsRegex(UserWarning, "random numbers that are not "
+                                   "PyTorch's.*every step would take the same"):
+            zg.export(Masked(), (self.x, self.labels), self.path("model.onnx"),
+                      F.cross_entropy, compare=False)
+
     def test_mistakes(self):
         module, example = Classifier(), (self.x, self.labels)
         for call, part in (
