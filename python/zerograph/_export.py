@@ -91,7 +91,7 @@ def _export_newer(wrapped, arrays, names, dims, path) -> None:
 
 def _export_older(wrapped, arrays, names, dims, path) -> None:
     torch.onnx.export(wrapped, arrays, path, dynamo=False,
-                      training=torch.onnx.TrainingMode.TRAINING,
+                      training=torch.onnx.TrainingMode.PRESERVE,
                       do_constant_folding=False, export_params=True,
                       opset_version=17, input_names=names,
                       output_names=["loss"], dynamic_axes=dims)
@@ -193,6 +193,54 @@ def _warn_of_random(module, batch, loss) -> None:
             "transformers, config.apply_spec_augment", stacklevel=3)
 
 
+class _NoGrad(torch.overrides.TorchFunctionMode):
+    """Sees whether something is computed of what is trained while gradients are
+    off."""
+
+    seen = False
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        if (not torch.is_grad_enabled() and isinstance(result, torch.Tensor) and
+                result.is_floating_point()):
+            self.seen |= any(isinstance(one, torch.Tensor) and one.requires_grad
+                             for one in (*args, *(kwargs or {}).values()))
+        return result
+
+
+def _functions_of(loss: torch.Tensor) -> set[str]:
+    """Returns the names of classes of torch.autograd.Function that a loss
+    depends on, but for that of checkpoints, which computes the same again."""
+    left, done, names = [loss.grad_fn], set(), set()
+    while left:
+        node = left.pop()
+        if node is None or node in done:
+            continue
+        done.add(node)
+        left += [one for one, _ in node.next_functions]
+        if isinstance(node, torch.autograd.function.BackwardCFunction):
+            names.add(type(node).__name__.removesuffix("Backward"))
+    return names - {"CheckpointFunction"}
+
+
+def _warn_of_other_gradients(module, batch, loss) -> None:
+    """Warns of gradients that PyTorch computes otherwise than of what forward()
+    computes, which alone is in the file."""
+    with in_mode(module, training=True), _NoGrad() as no_grad:
+        names = _functions_of(loss_of(module, batch, loss))
+    if names:
+        warnings.warn(
+            f"the file has what {', '.join(sorted(names))} of "
+            "torch.autograd.Function computes, and not its backward(): gradients "
+            "are those of its forward()", stacklevel=3)
+    elif no_grad.seen:  # as it is in such a forward()
+        warnings.warn(
+            "forward() computes with what is trained under torch.no_grad(), of "
+            "which the file knows nothing: if the loss depends on it, gradients "
+            "go through. zg.export compares them with PyTorch's; .detach() is in "
+            "the file", stacklevel=3)
+
+
 def _refuse_missing(module, missing, batch, loss) -> None:
     """Refuses a file without parameters, unless nothing uses them."""
     parameters = dict(module.named_parameters())
@@ -269,6 +317,8 @@ def export(module: torch.nn.Module, example: Any, path: str | os.PathLike,
     known, missing = _names.names_of(module, path)
     if missing and not compare:
         _refuse_missing(module, missing, batch, loss)
+    if not compare:
+        _warn_of_other_gradients(module, batch, loss)
     _names.save(known, os.path.splitext(path)[0] + ".names.json")
     if not compare:
         return Comparison(path, freeze=_frozen(module, known))

@@ -13,19 +13,34 @@ _cross_entropy = torch.nn.functional.cross_entropy
 _scaled_attention = torch.nn.functional.scaled_dot_product_attention
 
 
-def _smoothed(input, target, weight=None, size_average=None, ignore_index=-100,
-              reduce=None, reduction="mean", label_smoothing=0.0):
-    """Is torch.nn.functional.cross_entropy, whose label_smoothing exporters leave
-    out, written out."""
-    if (label_smoothing == 0 or weight is not None or reduction != "mean" or
-            target.is_floating_point()):
+def _entropy(input, target, weight=None, size_average=None, ignore_index=-100,
+             reduce=None, reduction="mean", label_smoothing=0.0):
+    """Is torch.nn.functional.cross_entropy, written out where exporters leave out
+    label_smoothing, or write labels that are probabilities as no operator has
+    them."""
+    given = target.is_floating_point()
+    if label_smoothing == 0 and not given:
         return _cross_entropy(input, target, weight, size_average, ignore_index,
                               reduce, reduction, label_smoothing)
-    counted = (target != ignore_index).to(input.dtype)
-    spread = -torch.log_softmax(input, 1).mean(1) * counted
-    return ((1 - label_smoothing) *
-            _cross_entropy(input, target, ignore_index=ignore_index) +
-            label_smoothing * spread.sum() / counted.sum())
+    dim, classes = (0, input.size(0)) if input.ndim == 1 else (1, input.size(1))
+    logs = torch.log_softmax(input, dim)
+    if weight is not None:
+        shape = [classes] + [1] * (input.ndim - dim - 1)
+        logs = logs * weight.view(shape)
+    spread = -logs.sum(dim) / classes
+    if given:
+        own = -(target * logs).sum(dim)
+        total = input.numel() // classes
+    else:
+        own = _cross_entropy(input, target, weight, ignore_index=ignore_index,
+                             reduction="none")
+        counted = target != ignore_index
+        spread = spread * counted
+        total = (counted.to(input.dtype) if weight is None else
+                 weight[target * counted] * counted).sum()
+    each = (1 - label_smoothing) * own + label_smoothing * spread
+    return (each if reduction == "none" else
+            each.sum() if reduction == "sum" else each.sum() / total)
 
 
 def _attention(query, key, value, attn_mask=None, dropout_p=0.0,
@@ -94,7 +109,7 @@ def written_out():
     mixture = getattr(moe, "ALL_EXPERTS_FUNCTIONS", None)
     with contextlib.ExitStack() as patches:
         patches.enter_context(mock.patch.multiple(
-            torch.nn.functional, cross_entropy=_smoothed,
+            torch.nn.functional, cross_entropy=_entropy,
             scaled_dot_product_attention=_attention))
         if mixture is not None:  # what else may be asked for stays
             patches.enter_context(mock.patch.dict(

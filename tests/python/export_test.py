@@ -62,6 +62,34 @@ class Pictures(nn.Module):
         return self.out(torch.relu(self.norm(self.conv(x))).mean((2, 3)))
 
 
+class FrozenNorm(Pictures):
+    """Has a BatchNorm that stays in evaluation, as detectors do."""
+
+    def __init__(self):
+        super().__init__()
+        for one in self.norm.parameters():
+            one.requires_grad_(False)
+        self.norm.running_mean.uniform_(-1, 1)
+        self.train()
+
+    def train(self, mode=True):
+        super().train(mode)
+        self.norm.eval()
+        return self
+
+
+class Doubled(torch.autograd.Function):
+    """Doubles, but not the gradients."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient
+
+
 class Buffered(nn.Module):
     """Has a buffer, and a head that may give no gradients to what is before
     it."""
@@ -253,9 +281,18 @@ class Export(Case):
         module = OwnLoss()
         found = self.export(module, (self.x, self.labels), loss=None)
         self.assertTrue(found.ok, found)
-        found = self.export(Classifier(), {"x": self.x, "labels": self.labels},
-                            loss=nn.CrossEntropyLoss(label_smoothing=0.1))
-        self.assertTrue(found.ok, found)
+        weight = torch.rand(4) + 0.5
+        ignored = self.labels.clone()
+        ignored[2] = -100
+        for labels, loss in (
+                (self.labels, nn.CrossEntropyLoss(label_smoothing=0.1)),
+                (ignored, nn.CrossEntropyLoss(weight, label_smoothing=0.1)),
+                (torch.randn(6, 4).softmax(1), nn.CrossEntropyLoss()),
+                (torch.randn(6, 4).softmax(1),
+                 nn.CrossEntropyLoss(weight, label_smoothing=0.1))):
+            found = self.export(Classifier(), {"x": self.x, "labels": labels},
+                                loss=loss)
+            self.assertTrue(found.ok, found)
         with self.assertRaisesRegex(zg.InvalidArgument, "returns no loss"):
             zg.export(Classifier(), (self.x,), self.path("m.onnx"))
         with self.assertRaisesRegex(zg.InvalidArgument, "nothing is left for"):
@@ -314,7 +351,9 @@ class Export(Case):
 
     def test_what_training_leaves_alone_and_what_it_does_not(self):
         ids = torch.randint(0, 4, (6, 3))
-        for module, x in ((Offsets(), ids), (Rescaled(), self.x)):
+        pictures = torch.randn(6, 3, 6, 6)
+        for module, x in ((Offsets(), ids), (Rescaled(), self.x),
+                          (FrozenNorm(), pictures)):
             plan = zg.compile(module, example=(x, self.labels),
                               loss=F.cross_entropy, optimizer="sgd", lr=0.1)
             before = {name: one.clone()
@@ -327,7 +366,8 @@ class Export(Case):
                 trainer.step(dict(zip(plan.inputs, (x, self.labels))))
                 arrays = trainer.state_dict()
             for name, one in module.named_parameters():
-                self.assertFalse(torch.equal(one, before[name]), name)
+                self.assertEqual(torch.equal(one, before[name]),
+                                 not one.requires_grad, name)
                 np.testing.assert_allclose(arrays[name], one.detach(),
                                            rtol=1e-5, atol=1e-6, err_msg=name)
 
@@ -405,6 +445,15 @@ class Export(Case):
                                    "PyTorch's.*every step would take the same"):
             zg.export(Masked(), (self.x, self.labels), self.path("model.onnx"),
                       F.cross_entropy, compare=False)
+
+    def test_gradients_that_are_not_in_the_file(self):
+        class Straight(Classifier):
+            def forward(self, x):
+                return Doubled.apply(super().forward(x))
+        for module, text in ((Straight(), "Doubled of torch.autograd.Function"),
+                             (Buffered("no_grad"), "under torch.no_grad")):
+            with self.assertWarnsRegex(UserWarning, text):
+                zg.compile(module, (self.x, self.labels), F.cross_entropy)
 
     def test_mistakes(self):
         module, example = Classifier(), (self.x, self.labels)
