@@ -111,6 +111,10 @@ def written_out():
         patches.enter_context(mock.patch.multiple(
             torch.nn.functional, cross_entropy=_entropy,
             scaled_dot_product_attention=_attention))
+        # Whether a mask is causal is a question about its values; it is added.
+        patches.enter_context(mock.patch.object(
+            torch.nn.modules.transformer, "_detect_is_causal_mask",
+            lambda mask, is_causal=None, size=None: bool(is_causal)))
         if mixture is not None:  # what else may be asked for stays
             patches.enter_context(mock.patch.dict(
                 type(mixture)._global_mapping, grouped_mm=_experts(found)))

@@ -78,6 +78,19 @@ class FrozenNorm(Pictures):
         return self
 
 
+class Causal(nn.Module):
+    """Gives a decoder a mask, whose values PyTorch looks at."""
+
+    def __init__(self):
+        super().__init__()
+        self.both = nn.Transformer(8, 2, 1, 1, 16, 0.0, batch_first=True)
+        self.out = nn.Linear(8, 4)
+
+    def forward(self, x):
+        mask = nn.Transformer.generate_square_subsequent_mask(x.size(1))
+        return self.out(self.both(x, x, tgt_mask=mask).mean(1))
+
+
 class Doubled(torch.autograd.Function):
     """Doubles, but not the gradients."""
 
@@ -349,11 +362,12 @@ class Export(Case):
             np.testing.assert_array_equal(
                 trainer.state_dict()["out.weight"], arrays["out.weight"])
 
-    def test_what_training_leaves_alone_and_what_it_does_not(self):
+    def test_a_step_is_that_of_pytorch(self):
         ids = torch.randint(0, 4, (6, 3))
         pictures = torch.randn(6, 3, 6, 6)
         for module, x in ((Offsets(), ids), (Rescaled(), self.x),
-                          (FrozenNorm(), pictures)):
+                          (FrozenNorm(), pictures),
+                          (Causal(), torch.randn(6, 5, 8))):
             plan = zg.compile(module, example=(x, self.labels),
                               loss=F.cross_entropy, optimizer="sgd", lr=0.1)
             before = {name: one.clone()
