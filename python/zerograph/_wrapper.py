@@ -19,7 +19,7 @@ def as_batch(module: torch.nn.Module, example: Any) -> dict[str, torch.Tensor]:
     if isinstance(example, torch.Tensor):
         example = (example,)
     if isinstance(example, (tuple, list)):
-        names = list(inspect.signature(module.forward).parameters)
+        names = list(_parameters(module))
         rest = len(example) - len(names)
         names += ["labels"] if rest == 1 else [f"labels{i}"
                                                for i in range(rest)]
@@ -39,10 +39,15 @@ def as_batch(module: torch.nn.Module, example: Any) -> dict[str, torch.Tensor]:
     return batch
 
 
-def _takes(module: torch.nn.Module, name: str) -> bool:
+def _parameters(module: torch.nn.Module) -> Mapping[str, inspect.Parameter]:
+    """Returns forward()'s parameters; of a module that passes all on to another,
+    as PEFT's, those of the other."""
     parameters = inspect.signature(module.forward).parameters
-    return name in parameters or any(
-        one.kind is one.VAR_KEYWORD for one in parameters.values())
+    passes_on = any(one.kind is one.VAR_POSITIONAL
+                    for one in parameters.values())
+    if passes_on and hasattr(module, "get_base_model"):
+        return _parameters(module.get_base_model())
+    return parameters
 
 
 def _loss_in(output: Any) -> torch.Tensor:
@@ -63,13 +68,16 @@ def _loss_in(output: Any) -> torch.Tensor:
 def loss_of(module: torch.nn.Module, batch: Batch,
             loss: Callable | None) -> torch.Tensor:
     """Returns the loss of a batch. `loss` is called with the module's output and
-    with what `forward` does not take."""
+    with what `forward` does not name."""
     if isinstance(loss, (str, type)):
         raise InvalidArgument(
             f"loss={loss!r}: expected a function of the output and the labels, "
             "as torch.nn.functional.cross_entropy or torch.nn.MSELoss()")
-    labels = [name for name in batch if not _takes(module, name)]
+    taken = _parameters(module)
+    labels = [name for name in batch if name not in taken]
     if loss is None:
+        if any(one.kind is one.VAR_KEYWORD for one in taken.values()):
+            labels = []
         if labels:
             raise InvalidArgument(
                 f"forward() takes no {', '.join(labels)}: give loss=, a "

@@ -158,6 +158,28 @@ class OwnLoss(Classifier):
         return {"loss": F.cross_entropy(logits, labels), "logits": logits}
 
 
+class Open(Classifier):
+    """Takes any name, as models of transformers do."""
+
+    def forward(self, x, **others):
+        assert not others
+        return super().forward(x)
+
+
+class Wrapper(nn.Module):
+    """Passes all on, as PEFT does."""
+
+    def __init__(self, base):
+        super().__init__()
+        self.base = base
+
+    def get_base_model(self):
+        return self.base
+
+    def forward(self, *args, **kwargs):
+        return self.base(*args, **kwargs)
+
+
 class Export(Case):
 
     def setUp(self):
@@ -306,6 +328,9 @@ class Export(Case):
             found = self.export(Classifier(), {"x": self.x, "labels": labels},
                                 loss=loss)
             self.assertTrue(found.ok, found)
+        found = self.export(Wrapper(Open()), {"x": self.x, "y": self.labels},
+                            F.cross_entropy)
+        self.assertTrue(found.ok, found)
         with self.assertRaisesRegex(zg.InvalidArgument, "returns no loss"):
             zg.export(Classifier(), (self.x,), self.path("m.onnx"))
         with self.assertRaisesRegex(zg.InvalidArgument, "nothing is left for"):
