@@ -19,7 +19,7 @@ def as_batch(module: torch.nn.Module, example: Any) -> dict[str, torch.Tensor]:
     if isinstance(example, torch.Tensor):
         example = (example,)
     if isinstance(example, (tuple, list)):
-        names = list(_parameters(module))
+        names = list(parameters_of(module))
         rest = len(example) - len(names)
         names += ["labels"] if rest == 1 else [f"labels{i}"
                                                for i in range(rest)]
@@ -39,14 +39,14 @@ def as_batch(module: torch.nn.Module, example: Any) -> dict[str, torch.Tensor]:
     return batch
 
 
-def _parameters(module: torch.nn.Module) -> Mapping[str, inspect.Parameter]:
+def parameters_of(module: torch.nn.Module) -> Mapping[str, inspect.Parameter]:
     """Returns forward()'s parameters; of a module that passes all on to another,
     as PEFT's, those of the other."""
     parameters = inspect.signature(module.forward).parameters
     passes_on = any(one.kind is one.VAR_POSITIONAL
                     for one in parameters.values())
     if passes_on and hasattr(module, "get_base_model"):
-        return _parameters(module.get_base_model())
+        return parameters_of(module.get_base_model())
     return parameters
 
 
@@ -73,7 +73,7 @@ def loss_of(module: torch.nn.Module, batch: Batch,
         raise InvalidArgument(
             f"loss={loss!r}: expected a function of the output and the labels, "
             "as torch.nn.functional.cross_entropy or torch.nn.MSELoss()")
-    taken = _parameters(module)
+    taken = parameters_of(module)
     labels = [name for name in batch if name not in taken]
     if loss is None:
         if any(one.kind is one.VAR_KEYWORD for one in taken.values()):

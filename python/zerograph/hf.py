@@ -14,7 +14,6 @@ reason that is written below, or is refused. What else a plan can have (`ranks`,
 from __future__ import annotations
 
 import dataclasses
-import inspect
 import math
 import os
 import time
@@ -32,6 +31,7 @@ from transformers.trainer_utils import TrainOutput
 from ._compile import compile
 from ._library import InvalidArgument
 from ._trainer import Trainer as _Trainer
+from ._wrapper import parameters_of
 
 #: Names the arguments that decide the plan, the loop, logs, evaluations and
 #: checkpoints.
@@ -192,7 +192,7 @@ class Trainer:
     def _batch(self, items: list) -> dict[str, torch.Tensor]:
         """Returns a batch of what the model or the loss takes."""
         batch = dict(self.data_collator(items))
-        taken = inspect.signature(self.model.forward).parameters
+        taken = parameters_of(self.model)
         if self.args.remove_unused_columns and self._loss is None:
             batch = {name: one for name, one in batch.items() if name in taken}
         return batch
