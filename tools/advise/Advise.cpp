@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -42,7 +43,7 @@ public:
   /// Makes the plans of a trial that was estimated; where one does not fit,
   /// looks for micro-batches again.
   absl::StatusOr<Trial> makeWhole(const Trial &trial) {
-    for (uint64_t size : {trial.micro_batch, trial.largest}) {
+    for (uint64_t size : std::set{trial.micro_batch, trial.largest}) {
       ZG_ASSIGN_OR_RETURN(Room room, whole(size));
       if (!room.fits) {
         return search([&](uint64_t size) { return whole(size); });
