@@ -79,7 +79,6 @@ def _experts(found: set):
     def forward(self, hidden_states, top_k_index, top_k_weights):
         first = "gate_up_proj" if self.has_gate else "up_proj"
         weight = getattr(self, first)
-        bias = self.has_bias
         experts = weight.size(0)
         each = top_k_index.size(1)
         found.add(f"a mixture of {experts} experts: in the file each computes "
@@ -89,10 +88,10 @@ def _experts(found: set):
         chosen = (top_k_index.unsqueeze(0) == chosen.view(-1, 1, 1))
         shares = (chosen * top_k_weights.unsqueeze(0)).sum(2)  # (experts, tokens)
         x = linear(self, hidden_states.unsqueeze(0), weight,
-                   getattr(self, first + "_bias") if bias else None)
+                   getattr(self, first + "_bias") if self.has_bias else None)
         x = self._apply_gate(x) if self.has_gate else self.act_fn(x)
         x = linear(self, x, self.down_proj,
-                   self.down_proj_bias if bias else None)
+                   self.down_proj_bias if self.has_bias else None)
         if self.has_post_expert_norm:
             x = self.post_expert_norm(x)
         return (x * shares.unsqueeze(2)).sum(0).to(hidden_states.dtype)
@@ -111,7 +110,8 @@ def written_out():
         patches.enter_context(mock.patch.multiple(
             torch.nn.functional, cross_entropy=_entropy,
             scaled_dot_product_attention=_attention))
-        # Whether a mask is causal is a question about its values; it is added.
+        # PyTorch asks a mask's values whether it is causal, and no file can; the
+        # mask is added in either case.
         patches.enter_context(mock.patch.object(
             torch.nn.modules.transformer, "_detect_is_causal_mask",
             lambda mask, is_causal=None, size=None: bool(is_causal)))
