@@ -53,15 +53,18 @@ const char *const kEnd = R"(
   nn.return %y, %x# : tensor_4xf32_, tensor_4xf32_
 )";
 
-/// A model, parsed: in templates, types have `_` for `<` and `>`.
+/// A model that is parsed: its text has `_` for the `<` and `>` of types.
 struct Model {
-  Model(int blocks, const std::string &block, const std::string &end = kEnd)
-      : parsed(absl::StrReplaceAll(modelOf(blocks, block, end),
-                                   {{"tensor_4xf32_", "tensor<4xf32>"},
-                                    {"tensor_4xi1_", "tensor<4xi1>"}})) {
+  explicit Model(const std::string &text)
+      : parsed(absl::StrReplaceAll(text, {{"tensor_4xf32_", "tensor<4xf32>"},
+                                          {"tensor_4xi1_", "tensor<4xi1>"}})) {
     EXPECT_TRUE(parsed.ok()) << parsed.diagnostics();
   }
+  Model(int blocks, const std::string &block, const std::string &end = kEnd)
+      : Model(modelOf(blocks, block, end)) {}
+
   ProgramOp program() { return parsed.function("forward"); }
+  EqualBlocks run() { return findEqualBlocks(program()); }
   size_t keep(size_t kept) {
     size_t blocks = keepBlocks(program(), kept);
     EXPECT_TRUE(mlir::succeeded(mlir::verify(parsed.getModule())))
@@ -73,16 +76,13 @@ struct Model {
 };
 
 TEST(EqualBlocks, AreFoundAmongOtherOperations) {
-  Model model(5, kBlock);
-  EqualBlocks run = findEqualBlocks(model.program());
+  EqualBlocks run = Model(5, kBlock).run();
   EXPECT_EQ(run.begin, 1u);
   EXPECT_EQ(run.length, 3u);
   EXPECT_EQ(run.count, 5u);
 }
 
-TEST(EqualBlocks, TwoAreNone) {
-  EXPECT_EQ(findEqualBlocks(Model(2, kBlock).program()).count, 0u);
-}
+TEST(EqualBlocks, TwoAreNone) { EXPECT_EQ(Model(2, kBlock).run().count, 0u); }
 
 TEST(EqualBlocks, OfWhichSomeAreKeptMakeTheModelOfThatLength) {
   Model model(7, kBlock), shorter(3, kBlock);
@@ -107,7 +107,7 @@ TEST(EqualBlocks, DifferWhereAnAttributeDoes) {
   std::string block =
       absl::StrCat(kBlock, "  %d#, %m# = nn.dropout %x# ratio 0.# number 1 : "
                            "tensor_4xf32_ -> tensor_4xi1_\n");
-  EXPECT_EQ(findEqualBlocks(Model(4, block).program()).count, 0u);
+  EXPECT_EQ(Model(4, block).run().count, 0u);
 }
 
 /// A result that a removed block has made goes with it.
@@ -136,19 +136,16 @@ TEST(EqualBlocks, ReadNoFurtherBackThanTheBlockBefore) {
   %a# = nn.binary mul %x<, %w# : tensor_4xf32_
   %x# = nn.binary add %a#, %x! : tensor_4xf32_
 )");
-  EqualBlocks run = findEqualBlocks(model.program());
+  EqualBlocks run = model.run();
   EXPECT_EQ(run.length, 4u);
   EXPECT_EQ(run.count, 3u);
 }
 
 TEST(EqualBlocks, BeginWhereTheyReadAlike) {
-  std::string text = absl::StrReplaceAll(modelOf(6, kBlock, kEnd),
-                                         {{"tensor_4xf32_", "tensor<4xf32>"}});
   // The third block reads its own product in place of what all share.
-  text = absl::StrReplaceAll(text, {{"%a3, %shared", "%a3, %a3"}});
-  Program program(text);
-  ASSERT_TRUE(program.ok()) << program.diagnostics();
-  EqualBlocks run = findEqualBlocks(program.function("forward"));
+  Model model(absl::StrReplaceAll(modelOf(6, kBlock, kEnd),
+                                  {{"%a3, %shared", "%a3, %a3"}}));
+  EqualBlocks run = model.run();
   EXPECT_EQ(run.begin, 1u + 3 * 3);
   EXPECT_EQ(run.count, 3u);
 }
@@ -162,18 +159,14 @@ TEST(EqualBlocks, HaveAParameterEachOrAllTheSame) {
           text, {{absl::StrCat("%x", i - 1, ", %w", i, " "),
                   absl::StrCat("%x", i - 1, ", %w", i - 1, " ")}});
     }
-    Program program(
-        absl::StrReplaceAll(text, {{"tensor_4xf32_", "tensor<4xf32>"}}));
-    ASSERT_TRUE(program.ok()) << program.diagnostics();
-    EqualBlocks run = findEqualBlocks(program.function("forward"));
+    EqualBlocks run = Model(text).run();
     EXPECT_EQ(run.length, pairs ? 6u : 3u); // two layers are a block
     EXPECT_EQ(run.count, pairs ? 3u : 4u);
   }
 }
 
 TEST(EqualBlocks, AreTrainedAllOrNone) {
-  std::string text = absl::StrReplaceAll(modelOf(8, kBlock, kEnd),
-                                         {{"tensor_4xf32_", "tensor<4xf32>"}});
+  std::string text = modelOf(8, kBlock, kEnd);
   for (int i = 1; i <= 8; ++i) {
     std::string name = absl::StrCat("%w", i, ": tensor<4xf32>");
     text = absl::StrReplaceAll(
@@ -182,31 +175,25 @@ TEST(EqualBlocks, AreTrainedAllOrNone) {
                              "\", module = \"m\", trainable = ",
                              i > 3 ? "true" : "false", ", init = normal>}")}});
   }
-  Program program(text);
-  ASSERT_TRUE(program.ok()) << program.diagnostics();
-  EqualBlocks run = findEqualBlocks(program.function("forward"));
+  EqualBlocks run = Model(text).run();
   EXPECT_EQ(run.begin, 1u + 3 * 3);
   EXPECT_EQ(run.count, 5u);
 }
 
 /// Each block makes a result: the last one's is that of the last that stays.
 TEST(EqualBlocks, KeepTheResultsOfThoseThatStay) {
-  std::string text = absl::StrReplaceAll(
+  Model model(absl::StrReplaceAll(
       modelOf(5, kBlock, R"(
   nn.return %x#, %a3, %a#, %a< : tensor_4xf32_, tensor_4xf32_, tensor_4xf32_,
       tensor_4xf32_
 )"),
-      {{"tensor_4xf32_", "tensor<4xf32>"},
-       {"-> (tensor<4xf32> {nn.output = \"y\"}, tensor<4xf32> "
+      {{"-> (tensor<4xf32> {nn.output = \"y\"}, tensor<4xf32> "
         "{nn.output = \"seen\"})",
         "-> (tensor<4xf32> {nn.output = \"y\"}, tensor<4xf32>, tensor<4xf32>, "
-        "tensor<4xf32>)"}});
-  Program program(text);
-  ASSERT_TRUE(program.ok()) << program.diagnostics();
-  EXPECT_EQ(keepBlocks(program.function("forward"), 3), 5u);
-  EXPECT_TRUE(mlir::succeeded(mlir::verify(program.getModule())));
+        "tensor<4xf32>)"}}));
+  EXPECT_EQ(model.keep(3), 5u);
   // %x3 and %a3.
-  EXPECT_EQ(program.function("forward").getNumResults(), 2u);
+  EXPECT_EQ(model.program().getNumResults(), 2u);
 }
 
 } // namespace

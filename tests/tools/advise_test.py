@@ -166,11 +166,11 @@ class Advise(Case):
 
 
 class DeepModels(Case):
-    """Of 24 layers: all but the fastest are estimated by fewer."""
+    """Has 24 layers: all plans but the fastest are estimated by fewer."""
 
     def test_estimates_are_near_the_whole(self):
-        model = [DEEP, "--dim",
-                 "seq=128", "--ranks", "2", "--precision", "bf16"]
+        model = [DEEP, "--dim", "seq=128", "--ranks", "2", "--precision",
+                 "bf16"]
         machine = ["--machine", "h100-sxm"]
         report = json.loads(self.succeeds(
             "advise", *model, *machine, "--zero", "3", "--all",
@@ -208,7 +208,7 @@ class DeepModels(Case):
             self.assertFalse(self.trials(*option)[-1]["estimated"], option)
 
     def test_layers_that_are_frozen_are_others(self):
-        """Of 24, the first 10 are."""
+        """Freezes the first 10 of 24."""
         trial = self.trials("--freeze", "transformer.h.?.*")[-1]
         self.assertTrue(trial["estimated"])
         self.succeeds("compile", DEEP, "--dim", "seq=128", "--ranks", "2",

@@ -19,7 +19,7 @@
 namespace zerograph {
 namespace {
 
-/// Trials whose plans are made whole, if they are the fastest.
+/// So many of the fastest trials have their plans made whole.
 constexpr size_t kMadeWhole = 3;
 
 /// A plan that is estimated to need up to so much of what there is may fit.

@@ -15,17 +15,17 @@ namespace {
 
 namespace nn = mlir::zg::nn;
 
-/// The least blocks of a run, and the most operations of a block.
+/// A run has at least so many blocks, and a block at most so many operations.
 constexpr size_t kLeastBlocks = 3, kLongestBlock = 4096;
 
-/// Where a value is made: by an operation, or by none (-1) where it is an
-/// argument of the program.
+/// Names the operation that makes a value, and which of its results the value
+/// is. An argument of the program is made by no operation: -1.
 struct Place {
   int64_t operation = -1;
   unsigned result = 0;
 };
 
-/// The operations of a program, numbered.
+/// Numbers the operations of a program in their order.
 class Operations {
 public:
   explicit Operations(nn::ProgramOp program) {
@@ -59,8 +59,7 @@ private:
     if (operation.getNumRegions() > 0) {
       return ++last;
     }
-    llvm::SmallVector<const void *> key = {
-        operation.getName().getAsOpaquePointer()};
+    std::vector<const void *> key = {operation.getName().getAsOpaquePointer()};
     for (mlir::NamedAttribute attribute : operation.getAttrs()) {
       if (attribute.getName() != "number") {
         key.push_back(attribute.getName().getAsOpaquePointer());
@@ -74,8 +73,7 @@ private:
     for (mlir::Type type : operation.getResultTypes()) {
       key.push_back(type.getAsOpaquePointer());
     }
-    auto [found, added] = known.try_emplace(
-        std::vector<const void *>(key.begin(), key.end()), last + 1);
+    auto [found, added] = known.try_emplace(std::move(key), last + 1);
     last += added ? 1 : 0;
     return found->second;
   }
@@ -101,7 +99,8 @@ mlir::Attribute kindOf(nn::ProgramOp program, mlir::BlockArgument argument) {
                                 parameter.getAdapter());
 }
 
-/// Compares what the blocks of a run read.
+/// Compares what the blocks of a run read. The run may change between two
+/// calls.
 class Readings {
 public:
   Readings(const Operations &operations, nn::ProgramOp program,
@@ -180,7 +179,8 @@ private:
   const Operations &operations;
   nn::ProgramOp program;
   const EqualBlocks &run;
-  /// What the two blocks read from before the run, by each other.
+  /// Map what a block reads from before the run to what its twin reads there,
+  /// and back.
   llvm::DenseMap<mlir::Value, mlir::Value> twin_of, of_twin;
 };
 
@@ -194,9 +194,10 @@ EqualBlocks alikeIn(const Operations &operations, nn::ProgramOp program,
       best = run;
     }
   };
+  Readings readings(operations, program, run);
   for (size_t block = kinds.begin + kinds.length; block < kinds.end();
        block += kinds.length) {
-    if (!Readings(operations, program, run).alikeFrom(block)) {
+    if (!readings.alikeFrom(block)) {
       end();
       run = {block, kinds.length, 0};
     }
@@ -219,20 +220,17 @@ EqualBlocks findIn(const Operations &operations, nn::ProgramOp program) {
       }
       EqualBlocks kinds{i - same, length, same / length + 1};
       same = 0;
-      if (kinds.count < kLeastBlocks ||
-          kinds.length * kinds.count <= best.length * best.count) {
-        continue;
-      }
-      EqualBlocks run = alikeIn(operations, program, kinds);
-      if (run.length * run.count > best.length * best.count) {
-        best = run;
+      if (kinds.count >= kLeastBlocks && kinds.size() > best.size()) {
+        EqualBlocks run = alikeIn(operations, program, kinds);
+        best = run.size() > best.size() ? run : best;
       }
     }
   }
   return best;
 }
 
-/// What is removed: blocks from `begin` to the end of a run.
+/// Says which operations a program loses: those from `begin` to the end of a
+/// run.
 struct Removal {
   const Operations &operations;
   nn::ProgramOp program;

@@ -20,7 +20,8 @@ struct EqualBlocks {
   size_t length = 0; ///< operations of a block
   size_t count = 0;  ///< blocks; 0: there are none
 
-  size_t end() const { return begin + length * count; }
+  size_t size() const { return length * count; }
+  size_t end() const { return begin + size(); }
 };
 
 /// Finds the run of at least three blocks that has the most operations.
