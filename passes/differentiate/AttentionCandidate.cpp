@@ -134,9 +134,19 @@ void AttentionCandidate::findScores(Value value) {
 }
 
 /// Returns the samples and heads: those that a bias is repeated for, else those
-/// that the softmax has.
+/// that the softmax has. Where that has them merged, its scores may not, as
+/// where a mask is added.
 SmallVector<int64_t, 4> AttentionCandidate::leading() {
-  return leadingOf(shapeOf(bias ? bias.repeated() : softmax.getResult()));
+  Value matrices = bias ? bias.repeated() : softmax.getResult();
+  ArrayRef<int64_t> rows = shapeOf(softmax).take_back(2);
+  for (Operation *member : members) {
+    Value value = member->getResult(0);
+    if (shapeOf(matrices).size() == 3 && shapeOf(value).size() > 3 &&
+        shapeOf(value).take_back(2) == rows && dependsOnScores(value)) {
+      matrices = value;
+    }
+  }
+  return leadingOf(shapeOf(matrices));
 }
 
 bool AttentionCandidate::dependsOnScores(Value value) {
@@ -282,46 +292,38 @@ void AttentionCandidate::writeScores(NNBuilder &b, AttentionOp attention,
                                      double factor) {
   OpBuilder::InsertionGuard guard(b.builder);
   Block &block = attention.getScores().emplaceBlock();
-  SmallVector<int64_t, 4> keysByQueries = leading();
-  keysByQueries.push_back(shapeOf(softmax).back());
-  keysByQueries.push_back(shapeOf(softmax).take_back(2).front());
+  SmallVector<int64_t, 4> queriesByKeys = leading();
+  llvm::append_range(queriesByKeys, shapeOf(softmax).take_back(2));
+  SmallVector<int64_t, 4> keysByQueries = queriesByKeys;
+  std::swap(keysByQueries[2], keysByQueries[3]);
   auto type = RankedTensorType::get(keysByQueries, elementOf(softmax));
   // Locations of arguments would stand at the head of every dump.
   Location nowhere = b.builder.getUnknownLoc();
   Value score = block.addArgument(type, nowhere);
-  IRMapping mapping;
+  ScoreRegion region(b, members, queriesByKeys);
   for (Value extra : extras) {
-    mapping.map(extra, block.addArgument(extra.getType(), nowhere));
+    region.setExtra(extra, block.addArgument(extra.getType(), nowhere));
   }
   b.builder.setInsertionPointToStart(&block);
   if (bias) {
-    mapping.map(bias.repeated(),
-                bias.repeat(b, mapping.lookup(extraBias), keysByQueries));
+    region.setShaped(bias.repeated(),
+                     bias.repeat(b, region.extra(extraBias), keysByQueries));
   }
-  Value own = b.reshape(b.transpose(score, {0, 1, 3, 2}), shapeOf(scores));
-  mapping.map(scores.getResult(), factor == 1 ? own : b.scale(own, factor));
-  SmallVector<Operation *> ordered(members.begin(), members.end());
-  llvm::sort(ordered,
-             [](Operation *x, Operation *y) { return x->isBeforeInBlock(y); });
-  for (Operation *member : ordered) {
-    b.builder.clone(*member, mapping);
-  }
-  SmallVector<int64_t, 4> queriesByKeys = leading();
-  llvm::append_range(queriesByKeys, shapeOf(softmax).take_back(2));
+  Value own = b.transpose(score, {0, 1, 3, 2});
+  region.setShaped(scores, factor == 1 ? own : b.scale(own, factor));
   auto turned = [&](Value value) {
     return b.transpose(b.reshape(value, queriesByKeys), {0, 1, 3, 2});
   };
-  SmallVector<Value> yields = {turned(mapping.lookup(softmax.getOperand()))};
+  SmallVector<Value> yields = {turned(region.shaped(softmax.getOperand()))};
   if (dropout) {
-    yields.push_back(turned(keptFactor(b, mapping)));
+    yields.push_back(turned(keptFactor(b, region)));
   }
   b.builder.create<YieldOp>(b.location, yields);
 }
 
-Value AttentionCandidate::keptFactor(NNBuilder &b, const IRMapping &mapping) {
-  RandomScalars inside = {mapping.lookup(random.seed),
-                          mapping.lookup(random.step),
-                          mapping.lookup(random.sampleBase)};
+Value AttentionCandidate::keptFactor(NNBuilder &b, const ScoreRegion &region) {
+  RandomScalars inside = {region.extra(random.seed), region.extra(random.step),
+                          region.extra(random.sampleBase)};
   Value kept = keptElements(b, dropout, samples, inside);
   double ratio = dropout.getRatio().convertToDouble();
   return b.keepIf(kept, b.splat(softmax.getResult(), 1 / (1 - ratio)));

@@ -3,7 +3,7 @@
 #ifndef ZEROGRAPH_PASSES_DIFFERENTIATE_ATTENTIONCANDIDATE_H
 #define ZEROGRAPH_PASSES_DIFFERENTIATE_ATTENTIONCANDIDATE_H
 
-#include "mlir/IR/IRMapping.h"
+#include "passes/differentiate/ScoreRegion.h"
 #include "passes/differentiate/TrainedBias.h"
 #include "passes/ir/nn/RandomNumbers.h"
 #include "passes/ir/nn/Samples.h"
@@ -37,7 +37,7 @@ private:
   SmallVector<int64_t, 4> leading();
   Value headed(NNBuilder &b, Value matrices, bool transposed);
   void writeScores(NNBuilder &b, AttentionOp attention, double factor);
-  Value keptFactor(NNBuilder &b, const IRMapping &mapping);
+  Value keptFactor(NNBuilder &b, const ScoreRegion &region);
 
   SoftmaxOp softmax;
   const DenseSet<Value> &trained;

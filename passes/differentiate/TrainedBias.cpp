@@ -92,5 +92,5 @@ Value TrainedBias::repeat(NNBuilder &b, Value extra,
   SmallVector<int64_t, 4> once(scores);
   once.front() = 1;
   Value each = b.broadcast(b.reshape(extra, once), scores);
-  return b.reshape(b.transpose(each, {0, 1, 3, 2}), shapeOf(wide));
+  return b.transpose(each, {0, 1, 3, 2});
 }

@@ -35,8 +35,8 @@ public:
   Value repeated() const { return wide; }
   /// Returns it as an extra: [heads, keys, queries].
   Value turned(NNBuilder &b) const;
-  /// Returns `repeated()` of such an extra, in a region whose scores are
-  /// [batch, heads, keys, queries].
+  /// Returns `repeated()` of such an extra as [batch, heads, queries, keys], in
+  /// a region whose scores are [batch, heads, keys, queries].
   Value repeat(NNBuilder &b, Value extra, ArrayRef<int64_t> scores) const;
 
 private:

@@ -109,6 +109,50 @@ nn.program @relative(%q: tensor<2x3x4x2xf32>, %k: tensor<2x3x8x2xf32>, %mask: te
 
 // -----
 
+// A mask is added to scores of samples and heads, which are merged for the
+// softmax: the region has them apart, and nothing there is merged.
+
+// CHECK-LABEL: nn.program @viewed(
+// CHECK: nn.attention %{{.*}}, %{{.*}}, %{{.*}} with %mask : (tensor<2x8x3x2xf32>,
+// CHECK-NEXT: ^bb0(%[[S:.*]]: tensor<2x3x8x8xf32>, %[[M:.*]]: tensor<2x1x8x8xf32>):
+// CHECK-NOT: nn.reshape
+// CHECK: nn.yield
+nn.program @viewed(%q: tensor<6x8x2xf32>, %k: tensor<6x8x2xf32>, %mask: tensor<2x1x8x8xf32>) -> tensor<6x8x2xf32> {
+  %s = nn.matmul %q, %k transpose_b : tensor<6x8x2xf32>, tensor<6x8x2xf32> -> tensor<6x8x8xf32>
+  %s1 = nn.reshape %s : tensor<6x8x8xf32> -> tensor<2x3x8x8xf32>
+  %m = nn.broadcast %mask : tensor<2x1x8x8xf32> -> tensor<2x3x8x8xf32>
+  %x = nn.binary add %s1, %m : tensor<2x3x8x8xf32>
+  %x1 = nn.reshape %x : tensor<2x3x8x8xf32> -> tensor<6x8x8xf32>
+  %p = nn.softmax %x1 : tensor<6x8x8xf32>
+  %o = nn.matmul %p, %k : tensor<6x8x8xf32>, tensor<6x8x2xf32> -> tensor<6x8x2xf32>
+  nn.return %o : tensor<6x8x2xf32>
+}
+
+// -----
+
+// Windows of a sample have masks of their own: samples and windows merge before
+// the mask is repeated for heads, so no more than that is in memory.
+
+// CHECK-LABEL: nn.program @shifted(
+// CHECK: nn.attention
+// CHECK: %[[EACH:.*]] = nn.broadcast %{{.*}} : tensor<1x4x1x8x8xf32> -> tensor<2x4x1x8x8xf32>
+// CHECK-NEXT: %[[MERGED:.*]] = nn.reshape %[[EACH]] : tensor<2x4x1x8x8xf32> -> tensor<8x1x8x8xf32>
+// CHECK-NEXT: nn.broadcast %[[MERGED]] : tensor<8x1x8x8xf32> -> tensor<8x3x8x8xf32>
+// CHECK: nn.yield
+nn.program @shifted(%q: tensor<8x3x8x2xf32>, %mask: tensor<4x8x8xf32>) -> tensor<8x3x8x2xf32> {
+  %s = nn.matmul %q, %q transpose_b : tensor<8x3x8x2xf32>, tensor<8x3x8x2xf32> -> tensor<8x3x8x8xf32>
+  %s1 = nn.reshape %s : tensor<8x3x8x8xf32> -> tensor<2x4x3x8x8xf32>
+  %m1 = nn.reshape %mask : tensor<4x8x8xf32> -> tensor<1x4x1x8x8xf32>
+  %m2 = nn.broadcast %m1 : tensor<1x4x1x8x8xf32> -> tensor<2x4x3x8x8xf32>
+  %x = nn.binary add %s1, %m2 : tensor<2x4x3x8x8xf32>
+  %x1 = nn.reshape %x : tensor<2x4x3x8x8xf32> -> tensor<8x3x8x8xf32>
+  %p = nn.softmax %x1 : tensor<8x3x8x8xf32>
+  %o = nn.matmul %p, %q : tensor<8x3x8x8xf32>, tensor<8x3x8x2xf32> -> tensor<8x3x8x2xf32>
+  nn.return %o : tensor<8x3x8x2xf32>
+}
+
+// -----
+
 // A bias without samples says what is a head of merged matrices. One that all
 // heads and queries have is repeated for these before.
 
