@@ -45,17 +45,18 @@ def _entropy(input, target, weight=None, size_average=None, ignore_index=-100,
 
 def _attention(query, key, value, attn_mask=None, dropout_p=0.0,
                is_causal=False, scale=None, enable_gqa=False):
-    """Is torch.nn.functional.scaled_dot_product_attention, whose dropout
-    exporters turn off, written out."""
-    if dropout_p == 0:
-        return _scaled_attention(query, key, value, attn_mask, 0.0, is_causal,
+    """Is torch.nn.functional.scaled_dot_product_attention, written out where
+    exporters turn its dropout off, or write a mask for which a query that sees
+    nothing has the mean of all values, and not 0."""
+    if dropout_p == 0 and attn_mask is None:
+        return _scaled_attention(query, key, value, None, 0.0, is_causal,
                                  scale=scale, enable_gqa=enable_gqa)
-    if enable_gqa:
-        groups = query.size(-3) // key.size(-3)
-        key = key.repeat_interleave(groups, -3)
-        value = value.repeat_interleave(groups, -3)
-    scale = scale or query.size(-1)**-0.5
-    scores = query @ key.transpose(-2, -1) * scale
+    groups = query.size(-3) // key.size(-3) if enable_gqa else 1
+    if groups > 1:
+        key, value = (one.unsqueeze(-3).expand(
+            *one.shape[:-2], groups, *one.shape[-2:]).flatten(-4, -3)
+            for one in (key, value))
+    scores = query @ key.transpose(-2, -1) * (scale or query.size(-1)**-0.5)
     if is_causal:
         attn_mask = torch.ones(scores.shape[-2:], dtype=torch.bool,
                                device=scores.device).tril()
@@ -63,7 +64,11 @@ def _attention(query, key, value, attn_mask=None, dropout_p=0.0,
         scores = scores.masked_fill(~attn_mask, float("-inf"))
     elif attn_mask is not None:
         scores = scores + attn_mask
-    weights = torch.nn.functional.dropout(scores.softmax(-1), dropout_p)
+    weights = scores.softmax(-1)
+    if attn_mask is not None and not is_causal:
+        weights = weights.masked_fill(weights.isnan(), 0)
+    if dropout_p > 0:
+        weights = torch.nn.functional.dropout(weights, dropout_p)
     return weights @ value
 
 

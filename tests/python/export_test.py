@@ -180,6 +180,24 @@ class Wrapper(nn.Module):
         return self.base(*args, **kwargs)
 
 
+class LeftPadded(nn.Module):
+    """Attends to what is not padding: the first words see nothing."""
+
+    def __init__(self, flags):
+        super().__init__()
+        self.flags = flags
+        self.each = nn.Linear(8, 24)
+        self.out = nn.Linear(40, 4)
+
+    def forward(self, x, mask):
+        q, k, v = self.each(x).view(-1, 5, 2, 12).transpose(1, 2).chunk(3, -1)
+        mask = mask[:, None, None] & torch.ones(5, 5, dtype=torch.bool).tril()
+        if not self.flags:
+            mask = torch.zeros(mask.shape).masked_fill(~mask, float("-inf"))
+        y = F.scaled_dot_product_attention(q, k, v, mask)
+        return self.out(y.transpose(1, 2).flatten(1))
+
+
 class Export(Case):
 
     def setUp(self):
@@ -203,6 +221,8 @@ class Export(Case):
         # Its attention has a dropout too.
         encoder = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.1,
                                              batch_first=True)
+        words = torch.randn(6, 5, 8)
+        seen = torch.arange(5) >= torch.arange(6)[:, None] // 2
         for module, example in (
                 (Classifier(), (self.x, self.labels)),
                 (Classifier(dropout=0.3), (self.x, self.labels)),
@@ -211,7 +231,9 @@ class Export(Case):
                 (Pictures(), (torch.randn(6, 3, 6, 6), self.labels)),
                 (Buffered(), {"x": self.x, "target": self.labels}),
                 (nn.Sequential(encoder, nn.Flatten(), nn.Linear(40, 4)),
-                 {"input": torch.randn(6, 5, 8), "y": self.labels})):
+                 {"input": torch.randn(6, 5, 8), "y": self.labels}),
+                (LeftPadded(flags=True), (words, seen, self.labels)),
+                (LeftPadded(flags=False), (words, seen, self.labels))):
             with self.subTest(type(module).__name__):
                 before = {name: one.clone()
                           for name, one in module.state_dict().items()}
