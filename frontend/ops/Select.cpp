@@ -83,7 +83,13 @@ void emitReverseSequence(Op &op) {
 }
 
 void emitNonZero(Op &op) {
-  op.constant(0, "X"); // says what it depends on
+  if (!op.host(0)) {
+    fail("how many elements are not 0 must be known while compiling, but "
+         "depends on ",
+         op.context.nodes.describeOrigins(op.proto().input(0)),
+         "; in place of indexing by a mask, x[mask], multiply by it or write a "
+         "Where; labels are left out of a loss by its ignore_index");
+  }
   throw TooLarge();
 }
 

@@ -50,7 +50,9 @@ def PlaceEvents : Pass<"sched-place-events", "::mlir::ModuleOp"> {
     its bytes before. Awaits that were there are dropped, so that after packing
     none is left of `sched-throttle` that no bytes needed.
 
-    Correct, and more than needed: `sched-elide-waits` drops the rest.
+    What is done when a step begins by awaits before is not awaited again; more
+    than needed is left where a later await of the same step says it too, which
+    `sched-elide-waits` drops.
 
     bitwise: orders steps and changes none.
   }];

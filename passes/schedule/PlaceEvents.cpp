@@ -1,8 +1,8 @@
 //===- PlaceEvents.cpp - awaits for what steps depend on ------------------===//
 
+#include "passes/analysis/VectorClocks.h"
 #include "passes/schedule/Passes.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/SetVector.h"
 
 namespace mlir::zg::sched {
 
@@ -11,9 +11,15 @@ namespace mlir::zg::sched {
 
 namespace {
 
+/// A step that touches a slice, and which step of the program it is.
+struct Use {
+  Step step;
+  AccessAttr access;
+  unsigned index;
+};
+
 /// The steps so far of one stream that touch a slice.
 struct Uses {
-  using Use = std::pair<Step, AccessAttr>;
   /// All, and those that write. A read is compared with writes alone, for
   /// thousands of steps may read the same slice.
   std::vector<Use> accesses, writes;
@@ -92,18 +98,31 @@ private:
     int64_t world = worldOf(getOperation());
     Predecessors predecessors = findPredecessors(program);
     DenseMap<Value, History> history;
+    VectorClocks clocks(kNumStreams);
     for (auto step : program.getOps<Step>()) {
-      llvm::SetVector<Value> awaits;
       auto own = static_cast<unsigned>(step.getStream());
+      unsigned index = clocks.add(own, isa<Collective>(step.getOperation()));
+      SmallVector<Value> awaits;
+      auto await = [&](const Use &earlier) {
+        clocks.await(earlier.index);
+        awaits.push_back(earlier.step->getResult(0));
+        ++placed;
+      };
       for (unsigned i = 0; i < step.getAccesses().size(); ++i) {
         SliceOp slice = step.slice(i);
         AccessAttr access = step.access(i);
         const History &uses = history[slice];
         forOthers(own, uses, [&](const Uses &other) {
-          for (auto [earlier, before] :
-               access.writes() ? other.accesses : other.writes) {
-            if (interfere(access, before) && overlap(access, before, world)) {
-              placed += awaits.insert(earlier->getResult(0));
+          // The latest first: what is done when the step begins anyway, and
+          // all before that, needs no look.
+          for (const Use &before :
+               llvm::reverse(access.writes() ? other.accesses : other.writes)) {
+            if (clocks.before(before.index, index)) {
+              break;
+            }
+            if (interfere(access, before.access) &&
+                overlap(access, before.access, world)) {
+              await(before);
             }
           }
         });
@@ -116,21 +135,21 @@ private:
             continue; // not used yet: the plan is refused
           }
           forOthers(own, earlier->second, [&](const Uses &other) {
-            if (!other.accesses.empty()) {
-              Step last = other.accesses.back().first;
-              placed += awaits.insert(last->getResult(0));
+            if (!other.accesses.empty() &&
+                !clocks.before(other.accesses.back().index, index)) {
+              await(other.accesses.back());
             }
           });
         }
       }
       for (unsigned i = 0; i < step.getAccesses().size(); ++i) {
         Uses &uses = history[step.slice(i)][own];
-        uses.accesses.push_back({step, step.access(i)});
+        uses.accesses.push_back({step, step.access(i), index});
         if (step.access(i).writes()) {
           uses.writes.push_back(uses.accesses.back());
         }
       }
-      step.getAwaitsMutable().assign(awaits.getArrayRef());
+      step.getAwaitsMutable().assign(awaits);
     }
   }
 

@@ -269,6 +269,10 @@ TEST(RefusedGraph, DataDependentShape) {
                 "{ [r] z = Reshape(x, s) }",
                 {"node 'r' (Reshape)", "shape", "must be known while compiling",
                  "input 's'"});
+  expectRefused("g (float[4, 8] x, bool[4] m) => (int64[1, n] z) "
+                "{ [nz] z = NonZero(m) }",
+                {"node 'nz' (NonZero)", "how many elements are not 0",
+                 "input 'm'", "ignore_index"});
 }
 
 TEST(RefusedGraph, AConstantThatOnlyTheProgramComputes) {
