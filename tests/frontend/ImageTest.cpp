@@ -278,7 +278,7 @@ g (float[4] x, bool[4] c) => (float[n] y) { [some] y = Compress(x, c) })"),
                 {"node 'some' (Compress): condition", "input 'c'"});
   expectRefused(import(R"(
 g (float[4] x) => (int64[1, n] y) { [where] y = NonZero(x) })"),
-                {"node 'where' (NonZero): X", "input 'x'"});
+                {"node 'where' (NonZero): how many", "input 'x'"});
   expectRefused(import(R"(
 g (int32[4] x) => (int32[4] y) { [bits] y = BitwiseAnd(x, x) })"),
                 {"node 'bits' (BitwiseAnd): bits of data", "input 'x'"});

@@ -151,7 +151,8 @@ TEST(MaskedAssignment, OfWhatIsReadAtTheSamePlaces) {
 }
 
 TEST(MaskedAssignment, RefusesWhatMayNotBeASelect) {
-  const char *const kMessage = "(NonZero): X (input 0, 'full') must be known";
+  const char *const kMessage =
+      "(NonZero): how many elements are not 0 must be known";
   // One value a place: how many there are is not known.
   expectRefused(assign("mask = Identity(m) updates = "
                        "Constant <value_floats = [1.0, 2.0, 3.0]> ()"),
