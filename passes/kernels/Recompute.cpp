@@ -21,6 +21,15 @@ constexpr unsigned kMaxRecomputedCostly = 4;
 
 int64_t bytesOf(Value value) { return nn::tensorBytes(value.getType()); }
 
+/// Returns the bytes of the values that have at least as many elements as one.
+int64_t largeBytes(const llvm::SetVector<Value> &values, Value one) {
+  int64_t bytes = 0;
+  for (Value value : values) {
+    bytes += elementsOf(value) >= elementsOf(one) ? bytesOf(value) : 0;
+  }
+  return bytes;
+}
+
 bool haveOneUse(ArrayRef<Operation *> ops) {
   return llvm::all_of(ops, [](Operation *op) { return op->hasOneUse(); });
 }
@@ -84,20 +93,31 @@ bool Materializer::collect(const KernelSpec &spec, Operation *op,
     if (isReleasedBefore(source.root, spec)) {
       return false;
     }
-    if (isStored(source.root) || expected.contains(source.root)) {
+    if (isStored(source.root)) {
       attempt.leaves.insert(source.root);
       continue;
     }
+    // Readers of what is expected choose alike: where all compute it again,
+    // nobody needs it.
+    bool isExpected = expected.contains(source.root);
     Attempt deeper = attempt;
-    if (!isPadded(source.chain) &&
+    bool again =
+        !isPadded(source.chain) &&
         collect(spec, root,
                 exclusive && root->hasOneUse() && haveOneUse(source.chain),
-                deeper) &&
-        deeper.newBytes - attempt.newBytes < bytesOf(source.root)) {
+                deeper);
+    int64_t newBytes = deeper.newBytes - attempt.newBytes;
+    int64_t more = largeBytes(deeper.leaves, source.root) -
+                   largeBytes(attempt.leaves, source.root);
+    bool isCheaper = isExpected
+                         ? newBytes == 0 && deeper.costly == attempt.costly &&
+                               more <= bytesOf(source.root)
+                         : newBytes < bytesOf(source.root);
+    if (again && isCheaper) {
       attempt = std::move(deeper);
     } else {
       attempt.leaves.insert(source.root);
-      attempt.newBytes += bytesOf(source.root);
+      attempt.newBytes += isExpected ? 0 : bytesOf(source.root);
     }
   }
   return true;
@@ -115,14 +135,9 @@ bool Materializer::fits(const KernelSpec &spec, const Source &source,
   }
   if (spec.group && spec.form == KernelForm::rows) {
     // One large buffer may be read instead of another, but not several.
-    int64_t large = 0;
-    for (Value leaf : attempt.leaves) {
-      if (!inputs.leaves.contains(leaf) &&
-          elementsOf(leaf) >= elementsOf(source.root)) {
-        large += bytesOf(leaf);
-      }
-    }
-    if (large > bytesOf(source.root)) {
+    llvm::SetVector<Value> leaves = attempt.leaves;
+    leaves.remove_if([&](Value leaf) { return inputs.leaves.contains(leaf); });
+    if (largeBytes(leaves, source.root) > bytesOf(source.root)) {
       return false;
     }
   }
