@@ -62,6 +62,33 @@ class Pictures(nn.Module):
         return self.out(torch.relu(self.norm(self.conv(x))).mean((2, 3)))
 
 
+class Scaled(nn.Module):
+    """Has parameters of one element beside its BatchNorms, which run twice, with
+    and without parameters of their own."""
+
+    def __init__(self):
+        super().__init__()
+        self.hidden = nn.Linear(8, 4)
+        self.norm = nn.BatchNorm1d(4, momentum=0.2)
+        self.plain = nn.BatchNorm1d(4, eps=1e-3, affine=False)
+        self.relu = nn.PReLU()
+        self.scale = nn.Parameter(torch.tensor(0.5))
+        self.shift = nn.Parameter(torch.tensor([0.3]))
+
+    def forward(self, x):
+        x = self.relu(self.norm(self.hidden(x)))
+        x = self.norm(self.plain(x * self.scale + self.shift))
+        return x * self.scale
+
+
+class Unknown(Pictures):
+    """Fails in the newer exporter."""
+
+    def forward(self, x):
+        assert not torch.compiler.is_exporting()
+        return super().forward(x)
+
+
 class FrozenNorm(Pictures):
     """Has a BatchNorm that stays in evaluation, as detectors do."""
 
@@ -209,6 +236,8 @@ class Export(Case):
                 (Words(), (self.ids, self.labels)),
                 (Tied(), (self.ids, self.labels)),
                 (Pictures(), (torch.randn(6, 3, 6, 6), self.labels)),
+                (Unknown(), (torch.randn(6, 3, 6, 6), self.labels)),
+                (Scaled(), (self.x, self.labels)),
                 (Buffered(), {"x": self.x, "target": self.labels}),
                 (nn.Sequential(encoder, nn.Flatten(), nn.Linear(40, 4)),
                  {"input": torch.randn(6, 5, 8), "y": self.labels})):
@@ -422,6 +451,49 @@ class Export(Case):
         self.assertEqual(plan.simulate("h100-sxm")["samples_per_second"],
                          advice["trials"][0]["samples_per_second"])
 
+    def test_initial_statistics(self):
+        """Exporting leaves them in the file as they are in the module, whichever
+        exporter writes it."""
+        for module in Pictures(), Unknown():
+            self.export(module, (torch.randn(6, 3, 6, 6), self.labels))
+            model = onnx.load(self.path("model.onnx"))
+            self.assertEqual(model.opset_import[0].version == 17,
+                             isinstance(module, Unknown))
+            arrays = {one.name: onnx.numpy_helper.to_array(one)
+                      for one in model.graph.initializer}
+            for name in "norm.running_mean", "norm.running_var":
+                np.testing.assert_array_equal(arrays[name],
+                                              module.state_dict()[name])
+
+    def test_running_statistics(self):
+        """They move as PyTorch's, whose variance of a batch is that of samples
+        of a population."""
+        module = Scaled()
+        plan = zg.compile(module, (self.x, self.labels), F.cross_entropy,
+                          optimizer="sgd", lr=0.1)
+        self.assertFalse(any(one.any() for name, one in module.named_buffers()
+                             if "running_mean" in name))
+        optimizer = torch.optim.SGD(module.parameters(), 0.1)
+        trained = Scaled()
+        with zg.Trainer(plan) as trainer:
+            for _ in range(3):
+                trainer.step((self.x, self.labels))
+                optimizer.zero_grad()
+                F.cross_entropy(module(self.x), self.labels).backward()
+                optimizer.step()
+            trainer.load_into(trained)
+        arrays = trained.state_dict()
+        for name, one in module.state_dict().items():
+            if "running_var" in name:
+                samples = len(self.x)
+                momentum = 0.2 if "norm" in name else 0.1
+                runs = 6 if "norm" in name else 3
+                kept = (1 - momentum)**runs
+                one = kept + (one - kept) * (samples - 1) / samples
+            if "num_batches" not in name:
+                np.testing.assert_allclose(arrays[name], one, rtol=1e-4,
+                                           atol=1e-5, err_msg=name)
+
     def test_tied_weights_go_back(self):
         module, trained = Tied(), Tied()
         plan = zg.compile(module, example=(self.ids, self.labels),
@@ -444,7 +516,7 @@ class Export(Case):
                 super().__init__()
                 self.spare = nn.Linear(3, 3)
 
-        class ForkedNorm(Forked):  # the older exporter writes it
+        class ForkedNorm(Forked):
             def __init__(self):
                 super().__init__()
                 self.norm = nn.BatchNorm1d(self.out.out_features)
