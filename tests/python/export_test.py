@@ -82,11 +82,16 @@ class Scaled(nn.Module):
 
 
 class Unknown(Pictures):
-    """Fails in the newer exporter."""
+    """Fails in the newer exporter. A number of the older one's file that is not
+    in a module of its own is a constant."""
+
+    def __init__(self, scaled=False):
+        super().__init__()
+        self.scale = nn.Parameter(torch.tensor(0.5), requires_grad=scaled)
 
     def forward(self, x):
         assert not torch.compiler.is_exporting()
-        return super().forward(x)
+        return super().forward(x) * self.scale
 
 
 class FrozenNorm(Pictures):
@@ -280,6 +285,9 @@ class Export(Case):
         self.lost(Buffered("detach"), (self.x, self.labels), "detach()")
         self.lost(Buffered("no_grad"), (self.x, self.labels),
                   "'first.weight': PyTorch gives it no gradient")
+        self.lost(Unknown(scaled=True),
+                  (torch.randn(6, 3, 6, 6), self.labels),
+                  "'scale' is in the file, and not trained there")
         frozen = Classifier()
         frozen.hidden.weight.requires_grad_(False)
         found = self.lost(frozen, (self.x, self.labels),
