@@ -70,22 +70,30 @@ def _attention(query, key, value, attn_mask=None, dropout_p=0.0,
 
 def _batch_norm(input, weight, bias, running_mean, running_var, training,
                 momentum, eps, cudnn_enabled):
-    """Is torch.batch_norm, which the newer exporter writes as in evaluation:
-    while that exporter runs it is ONNX's operator, where it moves statistics."""
-    if (not training or running_mean is None or
+    """Is torch.batch_norm, which the newer exporter always writes as in
+    evaluation. While that runs, it is ONNX's operator where statistics move, and
+    is written out where they do not and its parameters are trained: the file
+    would look like one whose statistics should move."""
+    trained = any(one is not None and one.requires_grad for one in (weight, bias))
+    if (running_mean is None or not (training or trained) or
             not torch.compiler.is_exporting()):
         return _normalized(input, weight, bias, running_mean, running_var,
                            training, momentum, eps, cudnn_enabled)
     channels = running_mean.shape
-    return torch.onnx.ops.symbolic_multi_out(
-        "BatchNormalization",
-        (input, torch.ones_like(running_mean) if weight is None else weight,
-         torch.zeros_like(running_mean) if bias is None else bias,
-         running_mean, running_var),
-        {"epsilon": float(eps), "momentum": float(1 - momentum),
-         "training_mode": 1},
-        dtypes=(input.dtype, running_mean.dtype, running_var.dtype),
-        shapes=(input.shape, channels, channels))[0]
+    weight = torch.ones_like(running_mean) if weight is None else weight
+    bias = torch.zeros_like(running_mean) if bias is None else bias
+    if training:
+        return torch.onnx.ops.symbolic_multi_out(
+            "BatchNormalization",
+            (input, weight, bias, running_mean, running_var),
+            {"epsilon": float(eps), "momentum": float(1 - momentum),
+             "training_mode": 1},
+            dtypes=(input.dtype, running_mean.dtype, running_var.dtype),
+            shapes=(input.shape, channels, channels))[0]
+    scale = weight / (running_var + eps).sqrt()
+    mean, scale, bias = (one.view([-1] + [1] * (input.ndim - 2))
+                         for one in (running_mean, scale, bias))
+    return ((input - mean) * scale + bias).to(input.dtype)
 
 
 def _experts(found: set):

@@ -97,10 +97,10 @@ class Unknown(Pictures):
 class FrozenNorm(Pictures):
     """Has a BatchNorm that stays in evaluation, as detectors do."""
 
-    def __init__(self):
+    def __init__(self, trained=False):
         super().__init__()
         for one in self.norm.parameters():
-            one.requires_grad_(False)
+            one.requires_grad_(trained)
         self.norm.running_mean.uniform_(-1, 1)
         self.train()
 
@@ -429,6 +429,7 @@ class Export(Case):
         pictures = torch.randn(6, 3, 6, 6)
         for module, x in ((Offsets(), ids), (Rescaled(), self.x),
                           (FrozenNorm(), pictures),
+                          (FrozenNorm(trained=True), pictures),
                           (Causal(), torch.randn(6, 5, 8))):
             plan = zg.compile(module, example=(x, self.labels),
                               loss=F.cross_entropy, optimizer="sgd", lr=0.1)
