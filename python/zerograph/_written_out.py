@@ -71,10 +71,11 @@ def _attention(query, key, value, attn_mask=None, dropout_p=0.0,
 def _batch_norm(input, weight, bias, running_mean, running_var, training,
                 momentum, eps, cudnn_enabled):
     """Is torch.batch_norm, which the newer exporter always writes as in
-    evaluation. While that runs, it is ONNX's operator where statistics move, and
+    evaluation. While that runs, it is ONNX's operator where statistics move. It
     is written out where they do not and its parameters are trained: the file
     would look like one whose statistics should move."""
-    trained = any(one is not None and one.requires_grad for one in (weight, bias))
+    trained = any(one is not None and one.requires_grad
+                  for one in (weight, bias))
     if (running_mean is None or not (training or trained) or
             not torch.compiler.is_exporting()):
         return _normalized(input, weight, bias, running_mean, running_var,
@@ -139,7 +140,8 @@ def written_out():
         patches.enter_context(mock.patch.multiple(
             torch.nn.functional, cross_entropy=_entropy,
             scaled_dot_product_attention=_attention))
-        patches.enter_context(mock.patch.object(torch, "batch_norm", _batch_norm))
+        patches.enter_context(
+            mock.patch.object(torch, "batch_norm", _batch_norm))
         # PyTorch asks a mask's values whether it is causal, and no file can; the
         # mask is added in either case.
         patches.enter_context(mock.patch.object(

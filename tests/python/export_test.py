@@ -63,8 +63,8 @@ class Pictures(nn.Module):
 
 
 class Scaled(nn.Module):
-    """Has parameters of one element beside its BatchNorms, which run twice, with
-    and without parameters of their own."""
+    """Has parameters of one element beside its BatchNorms, of which one runs
+    twice and one has no parameters."""
 
     def __init__(self):
         super().__init__()
@@ -461,8 +461,8 @@ class Export(Case):
                          advice["trials"][0]["samples_per_second"])
 
     def test_initial_statistics(self):
-        """Exporting leaves them in the file as they are in the module, whichever
-        exporter writes it."""
+        """They are in the file as in the module, whichever exporter writes
+        it."""
         for module in Pictures(), Unknown():
             self.export(module, (torch.randn(6, 3, 6, 6), self.labels))
             model = onnx.load(self.path("model.onnx"))
