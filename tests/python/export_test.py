@@ -190,6 +190,20 @@ class OwnLoss(Classifier):
         return {"loss": F.cross_entropy(logits, labels), "logits": logits}
 
 
+class Likelihood(Classifier):
+    """Has a loss of a distribution, which asks whether its arguments are
+    valid."""
+
+    def __init__(self):
+        super().__init__()
+        self.spread = nn.Parameter(torch.tensor(0.2))
+
+    def forward(self, x, labels):
+        mean = super().forward(x)
+        spread = self.spread.exp()
+        return -torch.distributions.Normal(mean, spread).log_prob(labels).mean()
+
+
 class Open(Classifier):
     """Takes any name, as models of transformers do."""
 
@@ -352,6 +366,9 @@ class Export(Case):
     def test_losses(self):
         module = OwnLoss()
         found = self.export(module, (self.x, self.labels), loss=None)
+        self.assertTrue(found.ok, found)
+        found = self.export(Likelihood(), (self.x, torch.randn(6, 4)),
+                            loss=None)
         self.assertTrue(found.ok, found)
         weight = torch.rand(4) + 0.5
         ignored = self.labels.clone()
