@@ -202,6 +202,11 @@ class _Comparing:
                     f"'{initializer}': what was one tensor is trained as two")
             seen[known] = initializer
             self._compare_one(initializer, known, ours, largest)
+        for name, exact in self.exact.gradients.items():
+            if name not in seen and name not in self.missing and (
+                    exact is not None and exact.any()):
+                self.found.lost.append(
+                    f"'{name}' is in the file, and not trained there")
 
     def _compare_one(self, initializer: str, name: str, ours: np.ndarray,
                      largest: float) -> None:

@@ -22,14 +22,6 @@ from ._wrapper import as_batch, loss_of, with_loss
 from ._written_out import written_out
 
 
-def _needs_older(module: torch.nn.Module) -> bool:
-    """Tells whether the newer exporter would write a BatchNorm as in
-    evaluation."""
-    norm = torch.nn.modules.batchnorm._BatchNorm
-    return any(isinstance(part, norm) and part.track_running_stats
-               for part in module.modules())
-
-
 @contextlib.contextmanager
 def in_mode(module: torch.nn.Module, training: bool):
     """Has a module train, or not, and puts back modes and buffers: the older
@@ -98,17 +90,12 @@ def _export_older(wrapped, arrays, names, dims, path) -> None:
                       output_names=["loss"], dynamic_axes=dims)
 
 
-def _write(wrapped, arrays, names, dims, path, older: bool, said) -> bool:
+def _write(wrapped, arrays, names, dims, path, said) -> bool:
     """Returns whether the older exporter wrote the file: it does what the newer
     one cannot."""
-    newer = None
     try:
-        if older:  # which would write the path that this example takes
-            torch.export.export(wrapped, arrays,
-                                dynamic_shapes=_shapes(names, dims))
-        else:
-            _export_newer(wrapped, arrays, names, dims, path)
-            return False
+        _export_newer(wrapped, arrays, names, dims, path)
+        return False
     except Exception as error:
         newer = error
     if "data-dependent" in str(newer):
@@ -118,9 +105,7 @@ def _write(wrapped, arrays, names, dims, path, older: bool, said) -> bool:
     try:
         _export_older(wrapped, arrays, names, dims, path)
         return True
-    except Exception as error:
-        if older:
-            raise Error(f"PyTorch cannot export the module: {error}") from error
+    except Exception:
         raise Error("PyTorch cannot export the module, with either exporter: "
                     f"{newer}") from newer
 
@@ -311,13 +296,12 @@ def export(module: torch.nn.Module, example: Any, path: str | os.PathLike,
     # Each input has a tensor of its own, or the exporter makes one of two.
     arrays = tuple(one.clone() for one in arrays)
     dims = _dims(dict(zip(names, arrays)), dynamic or {})
-    older = _needs_older(module)
     with in_mode(module, training=True):
         _warn_of_sum(module, dict(zip(names, arrays)), dims, loss)
         _warn_of_random(module, dict(zip(names, arrays)), loss)
         wrapped = with_loss(module, names, loss)
         with _quiet() as said, written_out() as experts:
-            older = _write(wrapped, arrays, names, dims, path, older, said)
+            older = _write(wrapped, arrays, names, dims, path, said)
     for one in sorted(experts):
         warnings.warn(one, stacklevel=2)
     if older:

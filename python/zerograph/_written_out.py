@@ -11,6 +11,7 @@ import torch
 
 _cross_entropy = torch.nn.functional.cross_entropy
 _scaled_attention = torch.nn.functional.scaled_dot_product_attention
+_normalized = torch.batch_norm
 
 
 def _entropy(input, target, weight=None, size_average=None, ignore_index=-100,
@@ -72,6 +73,35 @@ def _attention(query, key, value, attn_mask=None, dropout_p=0.0,
     return weights @ value
 
 
+def _batch_norm(input, weight, bias, running_mean, running_var, training,
+                momentum, eps, cudnn_enabled):
+    """Is torch.batch_norm, which the newer exporter always writes as in
+    evaluation. While that runs, it is ONNX's operator where statistics move. It
+    is written out where they do not and its parameters are trained: the file
+    would look like one whose statistics should move."""
+    trained = any(one is not None and one.requires_grad
+                  for one in (weight, bias))
+    if (running_mean is None or not (training or trained) or
+            not torch.compiler.is_exporting()):
+        return _normalized(input, weight, bias, running_mean, running_var,
+                           training, momentum, eps, cudnn_enabled)
+    channels = running_mean.shape
+    weight = torch.ones_like(running_mean) if weight is None else weight
+    bias = torch.zeros_like(running_mean) if bias is None else bias
+    if training:
+        return torch.onnx.ops.symbolic_multi_out(
+            "BatchNormalization",
+            (input, weight, bias, running_mean, running_var),
+            {"epsilon": float(eps), "momentum": float(1 - momentum),
+             "training_mode": 1},
+            dtypes=(input.dtype, running_mean.dtype, running_var.dtype),
+            shapes=(input.shape, channels, channels))[0]
+    scale = weight / (running_var + eps).sqrt()
+    mean, scale, bias = (one.view([-1] + [1] * (input.ndim - 2))
+                         for one in (running_mean, scale, bias))
+    return ((input - mean) * scale + bias).to(input.dtype)
+
+
 def _experts(found: set):
     """Returns a function that is one of ALL_EXPERTS_FUNCTIONS of transformers,
     which compute a mixture of experts: here each expert computes every token, as
@@ -115,6 +145,12 @@ def written_out():
         patches.enter_context(mock.patch.multiple(
             torch.nn.functional, cross_entropy=_entropy,
             scaled_dot_product_attention=_attention))
+        patches.enter_context(
+            mock.patch.object(torch, "batch_norm", _batch_norm))
+        # A distribution asks whether its arguments are valid, and the newer
+        # exporter has no operator for that.
+        patches.enter_context(mock.patch.object(
+            torch.distributions.Distribution, "_validate_args", False))
         # PyTorch asks a mask's values whether it is causal, and no file can; the
         # mask is added in either case.
         patches.enter_context(mock.patch.object(

@@ -62,13 +62,45 @@ class Pictures(nn.Module):
         return self.out(torch.relu(self.norm(self.conv(x))).mean((2, 3)))
 
 
-class FrozenNorm(Pictures):
-    """Has a BatchNorm that stays in evaluation, as detectors do."""
+class Scaled(nn.Module):
+    """Has parameters of one element beside its BatchNorms, of which one runs
+    twice and one has no parameters."""
 
     def __init__(self):
         super().__init__()
+        self.hidden = nn.Linear(8, 4)
+        self.norm = nn.BatchNorm1d(4, momentum=0.2)
+        self.plain = nn.BatchNorm1d(4, eps=1e-3, affine=False)
+        self.relu = nn.PReLU()
+        self.scale = nn.Parameter(torch.tensor(0.5))
+        self.shift = nn.Parameter(torch.tensor([0.3]))
+
+    def forward(self, x):
+        x = self.relu(self.norm(self.hidden(x)))
+        x = self.norm(self.plain(x * self.scale + self.shift))
+        return x * self.scale
+
+
+class Unknown(Pictures):
+    """Fails in the newer exporter. A number of the older one's file that is not
+    in a module of its own is a constant."""
+
+    def __init__(self, scaled=False):
+        super().__init__()
+        self.scale = nn.Parameter(torch.tensor(0.5), requires_grad=scaled)
+
+    def forward(self, x):
+        assert not torch.compiler.is_exporting()
+        return super().forward(x) * self.scale
+
+
+class FrozenNorm(Pictures):
+    """Has a BatchNorm that stays in evaluation, as detectors do."""
+
+    def __init__(self, trained=False):
+        super().__init__()
         for one in self.norm.parameters():
-            one.requires_grad_(False)
+            one.requires_grad_(trained)
         self.norm.running_mean.uniform_(-1, 1)
         self.train()
 
@@ -158,6 +190,20 @@ class OwnLoss(Classifier):
         return {"loss": F.cross_entropy(logits, labels), "logits": logits}
 
 
+class Likelihood(Classifier):
+    """Has a loss of a distribution, which asks whether its arguments are
+    valid."""
+
+    def __init__(self):
+        super().__init__()
+        self.spread = nn.Parameter(torch.tensor(0.2))
+
+    def forward(self, x, labels):
+        mean = super().forward(x)
+        spread = self.spread.exp()
+        return -torch.distributions.Normal(mean, spread).log_prob(labels).mean()
+
+
 class Open(Classifier):
     """Takes any name, as models of transformers do."""
 
@@ -229,6 +275,8 @@ class Export(Case):
                 (Words(), (self.ids, self.labels)),
                 (Tied(), (self.ids, self.labels)),
                 (Pictures(), (torch.randn(6, 3, 6, 6), self.labels)),
+                (Unknown(), (torch.randn(6, 3, 6, 6), self.labels)),
+                (Scaled(), (self.x, self.labels)),
                 (Buffered(), {"x": self.x, "target": self.labels}),
                 (nn.Sequential(encoder, nn.Flatten(), nn.Linear(40, 4)),
                  {"input": torch.randn(6, 5, 8), "y": self.labels}),
@@ -273,6 +321,9 @@ class Export(Case):
         self.lost(Buffered("detach"), (self.x, self.labels), "detach()")
         self.lost(Buffered("no_grad"), (self.x, self.labels),
                   "'first.weight': PyTorch gives it no gradient")
+        self.lost(Unknown(scaled=True),
+                  (torch.randn(6, 3, 6, 6), self.labels),
+                  "'scale' is in the file, and not trained there")
         frozen = Classifier()
         frozen.hidden.weight.requires_grad_(False)
         found = self.lost(frozen, (self.x, self.labels),
@@ -337,6 +388,9 @@ class Export(Case):
     def test_losses(self):
         module = OwnLoss()
         found = self.export(module, (self.x, self.labels), loss=None)
+        self.assertTrue(found.ok, found)
+        found = self.export(Likelihood(), (self.x, torch.randn(6, 4)),
+                            loss=None)
         self.assertTrue(found.ok, found)
         weight = torch.rand(4) + 0.5
         ignored = self.labels.clone()
@@ -414,6 +468,7 @@ class Export(Case):
         pictures = torch.randn(6, 3, 6, 6)
         for module, x in ((Offsets(), ids), (Rescaled(), self.x),
                           (FrozenNorm(), pictures),
+                          (FrozenNorm(trained=True), pictures),
                           (Causal(), torch.randn(6, 5, 8))):
             plan = zg.compile(module, example=(x, self.labels),
                               loss=F.cross_entropy, optimizer="sgd", lr=0.1)
@@ -444,6 +499,49 @@ class Export(Case):
         self.assertEqual(plan.simulate("h100-sxm")["samples_per_second"],
                          advice["trials"][0]["samples_per_second"])
 
+    def test_initial_statistics(self):
+        """They are in the file as in the module, whichever exporter writes
+        it."""
+        for module in Pictures(), Unknown():
+            self.export(module, (torch.randn(6, 3, 6, 6), self.labels))
+            model = onnx.load(self.path("model.onnx"))
+            self.assertEqual(model.opset_import[0].version == 17,
+                             isinstance(module, Unknown))
+            arrays = {one.name: onnx.numpy_helper.to_array(one)
+                      for one in model.graph.initializer}
+            for name in "norm.running_mean", "norm.running_var":
+                np.testing.assert_array_equal(arrays[name],
+                                              module.state_dict()[name])
+
+    def test_running_statistics(self):
+        """They move as PyTorch's, whose variance of a batch is that of samples
+        of a population."""
+        module = Scaled()
+        plan = zg.compile(module, (self.x, self.labels), F.cross_entropy,
+                          optimizer="sgd", lr=0.1)
+        self.assertFalse(any(one.any() for name, one in module.named_buffers()
+                             if "running_mean" in name))
+        optimizer = torch.optim.SGD(module.parameters(), 0.1)
+        trained = Scaled()
+        with zg.Trainer(plan) as trainer:
+            for _ in range(3):
+                trainer.step((self.x, self.labels))
+                optimizer.zero_grad()
+                F.cross_entropy(module(self.x), self.labels).backward()
+                optimizer.step()
+            trainer.load_into(trained)
+        arrays = trained.state_dict()
+        for name, one in module.state_dict().items():
+            if "running_var" in name:
+                samples = len(self.x)
+                momentum = 0.2 if "norm" in name else 0.1
+                runs = 6 if "norm" in name else 3
+                kept = (1 - momentum)**runs
+                one = kept + (one - kept) * (samples - 1) / samples
+            if "num_batches" not in name:
+                np.testing.assert_allclose(arrays[name], one, rtol=1e-4,
+                                           atol=1e-5, err_msg=name)
+
     def test_tied_weights_go_back(self):
         module, trained = Tied(), Tied()
         plan = zg.compile(module, example=(self.ids, self.labels),
@@ -466,7 +564,7 @@ class Export(Case):
                 super().__init__()
                 self.spare = nn.Linear(3, 3)
 
-        class ForkedNorm(Forked):  # the older exporter writes it
+        class ForkedNorm(Forked):
             def __init__(self):
                 super().__init__()
                 self.norm = nn.BatchNorm1d(self.out.out_features)
