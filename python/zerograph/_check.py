@@ -17,7 +17,7 @@ from . import names as _names
 from ._compile_file import compile_file
 from ._library import Error, InvalidArgument
 from ._trainer import Trainer
-from ._wrapper import as_batch, loss_of
+from ._wrapper import Renewed, as_batch, loss_of
 
 
 @dataclass
@@ -99,7 +99,8 @@ def _run(module, batch, loss, kind: torch.dtype | None) -> _Reference:
         copied.train()
     for parameter in copied.parameters():
         parameter.grad = None
-    with _without_dropout() as dropouts, torch.enable_grad():
+    with (_without_dropout() as dropouts, torch.enable_grad(),
+          Renewed(module, copied)):
         value = loss_of(copied, batch, loss)
         value.backward()
     return _Reference(float(value.detach()), {

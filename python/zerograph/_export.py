@@ -18,6 +18,7 @@ import torch
 from . import names as _names
 from ._check import Comparison, check
 from ._library import Error, InvalidArgument
+from ._look import look
 from ._wrapper import as_batch, loss_of, with_loss
 from ._written_out import written_out
 
@@ -201,54 +202,6 @@ def _warn_of_random(module, batch, loss) -> None:
             "transformers, config.apply_spec_augment", stacklevel=3)
 
 
-class _NoGrad(torch.overrides.TorchFunctionMode):
-    """Sees whether something is computed of what is trained while gradients are
-    off."""
-
-    seen = False
-
-    def __torch_function__(self, func, types, args=(), kwargs=None):
-        result = func(*args, **(kwargs or {}))
-        if (not torch.is_grad_enabled() and isinstance(result, torch.Tensor) and
-                result.is_floating_point()):
-            self.seen |= any(isinstance(one, torch.Tensor) and one.requires_grad
-                             for one in (*args, *(kwargs or {}).values()))
-        return result
-
-
-def _functions_of(loss: torch.Tensor) -> set[str]:
-    """Returns the names of classes of torch.autograd.Function that a loss
-    depends on, but for that of checkpoints, which computes the same again."""
-    left, done, names = [loss.grad_fn], set(), set()
-    while left:
-        node = left.pop()
-        if node is None or node in done:
-            continue
-        done.add(node)
-        left += [one for one, _ in node.next_functions]
-        if isinstance(node, torch.autograd.function.BackwardCFunction):
-            names.add(type(node).__name__.removesuffix("Backward"))
-    return names - {"CheckpointFunction"}
-
-
-def _warn_of_other_gradients(module, batch, loss) -> None:
-    """Warns of gradients that PyTorch computes otherwise than of what forward()
-    computes, which alone is in the file."""
-    with in_mode(module, training=True), _NoGrad() as no_grad:
-        names = _functions_of(loss_of(module, batch, loss))
-    if names:
-        warnings.warn(
-            f"the file has what {', '.join(sorted(names))} of "
-            "torch.autograd.Function computes, and not its backward(): gradients "
-            "are those of its forward()", stacklevel=3)
-    elif no_grad.seen:  # as it is in such a forward()
-        warnings.warn(
-            "forward() computes with what is trained under torch.no_grad(), of "
-            "which the file knows nothing: if the loss depends on it, gradients "
-            "go through. zg.export compares them with PyTorch's; .detach() is in "
-            "the file", stacklevel=3)
-
-
 def _refuse_missing(module, missing, batch, loss) -> None:
     """Refuses a file without parameters, unless nothing uses them."""
     parameters = dict(module.named_parameters())
@@ -313,9 +266,10 @@ def export(module: torch.nn.Module, example: Any, path: str | os.PathLike,
     dims = _dims(dict(zip(names, arrays)), dynamic or {})
     older = _needs_older(module)
     with in_mode(module, training=True):
+        causes, renewed = look(module, dict(zip(names, arrays)), loss)
         _warn_of_sum(module, dict(zip(names, arrays)), dims, loss)
         _warn_of_random(module, dict(zip(names, arrays)), loss)
-        wrapped = with_loss(module, names, loss)
+        wrapped = with_loss(module, names, renewed)
         with _quiet() as said, written_out() as experts:
             older = _write(wrapped, arrays, names, dims, path, older, said)
     for one in sorted(experts):
@@ -326,7 +280,8 @@ def export(module: torch.nn.Module, example: Any, path: str | os.PathLike,
     if not compare:
         if missing:
             _refuse_missing(module, missing, batch, loss)
-        _warn_of_other_gradients(module, batch, loss)
+        for one in causes:
+            warnings.warn(one, stacklevel=2)
     _names.save(known, os.path.splitext(path)[0] + ".names.json")
     if not compare:
         return Comparison(path, freeze=_frozen(module, known))

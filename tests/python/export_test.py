@@ -337,6 +337,64 @@ class Export(Case):
             zg.export(Classifier(), (self.x,), self.path("m.onnx"),
                       F.cross_entropy)
 
+    def test_a_loss_over_parameters(self):
+        for module, x in ((Classifier(), self.x),
+                          (Pictures(), torch.randn(6, 3, 6, 6))):
+            kept = list(module.parameters())
+
+            def loss(scores, labels, kept=kept):
+                return F.cross_entropy(scores, labels) + 0.1 * sum(
+                    one.pow(2).sum() for one in kept)
+            found = self.export(module, (x, self.labels), loss)
+            self.assertTrue(found.ok, found)
+
+    def test_what_is_trained_outside_of_the_module(self):
+        class Head(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.centers = nn.Parameter(torch.randn(4, 4))
+
+            def forward(self, scores, labels):
+                return F.cross_entropy(scores @ self.centers, labels)
+        head = Head()
+        for loss, text in (
+                (head, r"'centers' of loss= of shape \[4, 4\].*would not be"),
+                (lambda scores, labels: head(scores, labels),
+                 r"a tensor of shape \[4, 4\].*would not be trained")):
+            with self.assertRaisesRegex(zg.Error, text):
+                zg.compile(Classifier(), (self.x, self.labels), loss)
+        head.requires_grad_(False)
+        self.assertTrue(self.export(Classifier(), (self.x, self.labels),
+                                    head).ok)
+
+        class Own(Classifier):
+            """Takes gradients of what it has made itself."""
+            def forward(self, x):
+                return super().forward(x.requires_grad_())
+        self.assertTrue(self.export(Own(), (self.x, self.labels)).ok)
+
+    def test_a_gradient_penalty(self):
+        class Penalty(Classifier):
+            def forward(self, x):
+                x = x.detach().requires_grad_()
+                y = super().forward(x)
+                return torch.autograd.grad(y.sum(), x, create_graph=True)[0]
+        with self.assertRaisesRegex(zg.Error, "takes gradients itself"):
+            zg.compile(Penalty(), (self.x, self.x), F.mse_loss)
+
+    def test_a_module_of_float64(self):
+        torch.manual_seed(0)
+        module = nn.Sequential(
+            nn.Linear(8, 16, dtype=torch.float64), nn.Tanh(),
+            nn.Linear(16, 4, dtype=torch.float64))
+        example = (torch.randn(6, 8, dtype=torch.float64), self.labels)
+        plan = zg.compile(module, example, F.cross_entropy)
+        with zg.Trainer(plan) as trainer:
+            self.assertEqual(
+                trainer.step(example),
+                float(F.cross_entropy(module(example[0]),
+                                      self.labels).detach()))
+
     def test_dims_that_vary(self):
         module = nn.Sequential(nn.Embedding(4, 8), nn.Linear(8, 4))
         ids = torch.randint(0, 4, (6, 5))
