@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import logging
 import os
+import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,9 +17,12 @@ import torch
 
 from . import names as _names
 from ._compile_file import compile_file
-from ._library import Error, InvalidArgument
+from ._library import RANKS, Error, InvalidArgument
 from ._trainer import Trainer
-from ._wrapper import Renewed, as_batch, loss_of
+from ._wrapper import Batch, Renewed, as_batch, loss_of
+
+#: The elements of a module and its batch that are compared beside an export.
+_SMALL = 4_000_000
 
 
 @dataclass
@@ -65,12 +70,9 @@ def _without_dropout():
         made.extend(["dropout"] if training and p > 0 else [])
         return input
 
-    def attend(*arguments, **named):
-        arguments = list(arguments)
-        p = arguments[4] if len(arguments) > 4 else named.pop("dropout_p", 0)
-        del arguments[4:5]
-        made.extend(["attention"] if p > 0 else [])
-        return attention(*arguments[:4], dropout_p=0.0, **named)
+    def attend(query, key, value, attn_mask=None, dropout_p=0.0, *rest, **named):
+        made.extend(["attention"] if dropout_p > 0 else [])
+        return attention(query, key, value, attn_mask, 0.0, *rest, **named)
 
     with mock.patch.multiple(
             functional, dropout=dropout, dropout1d=dropout, dropout2d=dropout,
@@ -147,7 +149,8 @@ def _why(module, name: str, ours: np.ndarray, theirs: np.ndarray) -> str:
 class _Comparing:
     """One comparison, while it is made."""
 
-    def __init__(self, module, path, batch, loss):
+    def __init__(self, module, path, batch, loss, freeze=()):
+        self.freeze = list(freeze) or None
         self.module, self.path, self.batch = module, path, batch
         self.exact, self.own = _references(module, batch, loss)
         self.found = Comparison(path, expected_loss=self.exact.loss)
@@ -165,11 +168,14 @@ class _Comparing:
     def _ours(self) -> dict[str, np.ndarray] | None:
         """Returns the file's gradients; nothing where it is refused."""
         import warnings
+        notes = logging.getLogger("zerograph")
         try:
-            with warnings.catch_warnings():
+            with (warnings.catch_warnings(),
+                  mock.patch.object(notes, "disabled", True)):
                 warnings.simplefilter("ignore")
                 plan = compile_file(self.path, self.batch, optimizer="sgd", lr=0,
-                                    dropout=0, dump_gradients=True)
+                                    dropout=0, dump_gradients=True,
+                                    freeze=self.freeze)
                 with Trainer(plan) as trainer:
                     trainer.accumulate(self.batch)
                     gradients = trainer.gradients()
@@ -243,6 +249,41 @@ class _Comparing:
                 f"{wanted - written} of {wanted} dropouts are not in the file" +
                 (f", of which {within} are in scaled_dot_product_attention: "
                  "zg.export writes these" if within else ""))
+
+
+def draws(module: torch.nn.Module, batch: Batch, loss: Callable | None) -> bool:
+    """Tells whether a loss depends on random numbers besides those of
+    dropouts."""
+    losses = []
+    states = random.getstate(), np.random.get_state()
+    try:
+        with torch.random.fork_rng(devices=[]), torch.no_grad():
+            for seed in (1, 2):
+                torch.manual_seed(seed)
+                copied = copy.deepcopy(module).train()
+                with _without_dropout(), Renewed(module, copied):
+                    losses.append(float(loss_of(copied, batch, loss)))
+    finally:
+        random.setstate(states[0])
+        np.random.set_state(states[1])
+    return losses[0] != losses[1]
+
+
+def check_small(module: torch.nn.Module, path: str, batch: Batch,
+                loss: Callable | None, freeze: list[str]) -> Comparison | None:
+    """Compares as `check` does, where that takes little beside an export. Returns
+    nothing for a module that is large or draws random numbers, for one of
+    several processes, and for a file that is refused."""
+    size = sum(one.numel() for one in (*module.parameters(), *batch.values()))
+    if size > _SMALL or any(one in os.environ for one in RANKS):
+        return None
+    try:
+        if draws(module, batch, loss):
+            return None
+        found = _Comparing(module, path, batch, loss, freeze).run()
+    except Exception:  # it cannot be copied, as one with hooks may
+        return None
+    return None if found.loss is None else found
 
 
 def check(module: torch.nn.Module, path: str | os.PathLike, example: Any,

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from . import names as _names
-from ._check import Comparison, check
+from ._check import Comparison, check, check_small
 from ._library import Error, InvalidArgument
 from ._look import look
 from ._wrapper import as_batch, loss_of, with_loss
@@ -229,10 +229,23 @@ def _frozen(module: torch.nn.Module, known: Mapping) -> list[str]:
     return frozen
 
 
+def _differences(found: Comparison | None, causes: list[str]) -> list[str]:
+    """Returns what is to be said of a file that may have been compared."""
+    if found is None:
+        return causes
+    if found.ok:
+        return []
+    more = len(found.lost) - 3
+    return causes + [
+        "the file does not compute what PyTorch does: " +
+        "; ".join(found.lost[:3]) +
+        (f"; and {more} more, which zg.export lists" if more > 0 else "")]
+
+
 def export(module: torch.nn.Module, example: Any, path: str | os.PathLike,
            loss: Callable | None = None,
            dynamic: Mapping[str, Mapping[int, str]] | None = None,
-           compare: bool = True) -> Comparison:
+           compare: bool | None = True) -> Comparison:
     """Writes a module and its loss to MODEL.onnx for training, and compares the
     file with PyTorch.
 
@@ -243,7 +256,8 @@ def export(module: torch.nn.Module, example: Any, path: str | os.PathLike,
       alone, first, or as `.loss`.
     - `dynamic` names other dims that may vary: {"input_ids": {1: "seq"}}.
     - `compare=False` leaves the comparison out, for a module that is too large
-      to be computed here twice.
+      to be computed here twice; None leaves it out where that takes long beside
+      the export.
 
     Beside the file, MODEL.names.json says what PyTorch calls its tensors, for
     `load_weights` with `names`. What the file lacks is in the result's `lost`
@@ -266,10 +280,10 @@ def export(module: torch.nn.Module, example: Any, path: str | os.PathLike,
     dims = _dims(dict(zip(names, arrays)), dynamic or {})
     older = _needs_older(module)
     with in_mode(module, training=True):
-        causes, renewed = look(module, dict(zip(names, arrays)), loss)
+        seen = look(module, dict(zip(names, arrays)), loss)
         _warn_of_sum(module, dict(zip(names, arrays)), dims, loss)
         _warn_of_random(module, dict(zip(names, arrays)), loss)
-        wrapped = with_loss(module, names, renewed)
+        wrapped = with_loss(module, names, seen.loss)
         with _quiet() as said, written_out() as experts:
             older = _write(wrapped, arrays, names, dims, path, older, said)
     for one in sorted(experts):
@@ -277,15 +291,18 @@ def export(module: torch.nn.Module, example: Any, path: str | os.PathLike,
     if older:
         _restore_buffers(path, module)
     known, missing = _names.names_of(module, path)
-    if not compare:
-        if missing:
-            _refuse_missing(module, missing, batch, loss)
-        for one in causes:
-            warnings.warn(one, stacklevel=2)
+    if not compare and missing:
+        _refuse_missing(module, missing, batch, loss)
     _names.save(known, os.path.splitext(path)[0] + ".names.json")
     if not compare:
-        return Comparison(path, freeze=_frozen(module, known))
+        freeze = _frozen(module, known)
+        found = None if compare is False else check_small(
+            module, path, batch, loss, freeze)
+        for one in seen.differs + _differences(found, seen.may_differ):
+            warnings.warn(one, stacklevel=2)
+        return Comparison(path, freeze=freeze)
     found = check(module, path, batch, loss)
+    found.lost += seen.differs
     for one in found.lost:
         warnings.warn(f"{path}: {one}", stacklevel=2)
     return found

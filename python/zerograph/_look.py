@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 from torch.utils._pytree import tree_leaves
@@ -22,7 +23,9 @@ class _Watch(torch.overrides.TorchFunctionMode):
         super().__init__()
         self.numbers = False  # Python's, or arrays of numpy
         self.no_grad = False  # something is computed of what is cut off
+        self.data = False  # what .data has given is changed in place
         self._cut = WeakTensorKeyDictionary()  # computed while gradients are off
+        self._data = WeakTensorKeyDictionary()
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         if func is torch.autograd.grad:
@@ -40,6 +43,10 @@ class _Watch(torch.overrides.TorchFunctionMode):
         made = [one for one in tree_leaves(result)
                 if isinstance(one, torch.Tensor) and one.is_floating_point()]
         self.numbers |= func in _NUMBERS and (trained or cut)
+        if func == torch.Tensor.data.__get__ and trained:
+            self._data[result] = True
+        elif given and given[0] in self._data:
+            self.data |= func.__name__.endswith("_")
         if torch.is_grad_enabled():
             self.no_grad |= cut and bool(made)
         elif trained or cut:
@@ -79,11 +86,22 @@ def _refuse_others(others: list[torch.Tensor], loss: Callable | None) -> None:
         "returns the loss; if it is not to be trained, call requires_grad_(False)")
 
 
+@dataclass
+class Seen:
+    """What `look` has seen."""
+
+    #: Sentences: what the file does not do.
+    differs: list[str]
+    #: Sentences: why gradients may be others than the file's.
+    may_differ: list[str]
+    #: The loss, as one that takes parameters which it keeps from the module.
+    loss: Callable | None
+
+
 def look(module: torch.nn.Module, batch: Batch,
-         loss: Callable | None) -> tuple[list[str], Callable | None]:
-    """Computes a loss. Returns sentences about gradients that PyTorch computes
-    otherwise than of what forward() computes, which alone is in a file; and the
-    loss, as one that takes parameters which it keeps from the module."""
+         loss: Callable | None) -> Seen:
+    """Computes a loss, and looks for what PyTorch does otherwise than forward()
+    says, which alone is in a file."""
     kept = Renewed(module, module)
     renewed = kept.around(loss)
 
@@ -92,6 +110,12 @@ def look(module: torch.nn.Module, batch: Batch,
         arrays = {name: one.detach() for name, one in batch.items()}
         return _nodes_of(loss_of(module, arrays, renewed))
 
+    def states() -> dict[str, tuple]:
+        return {name: (one.data_ptr(), one._version)
+                for name, one in module.named_parameters()
+                if not torch.nn.parameter.is_lazy(one)}
+
+    before = states()
     with torch.enable_grad(), _Watch() as watch:
         nodes = nodes_of()
         others = _others(nodes, module)
@@ -100,10 +124,22 @@ def look(module: torch.nn.Module, batch: Batch,
             others = [one for one in others if any(one is two for two in again)]
     if others:
         _refuse_others(others, loss)
+    after = states()
+    moved = [name for name in before if before[name][0] != after[name][0]]
+    if moved:  # torch.export may end the process
+        raise Error(f"forward() assigns .data of {', '.join(moved)}, which "
+                    "exporters cannot write: compute with a copy instead")
+    changed = [name for name in before if before[name] != after[name]]
+    differs = []
+    if changed or watch.data:
+        differs.append(
+            f"forward() changes {', '.join(changed) or '.data of parameters'} in "
+            "place, which is not in the file: steps would change them by the "
+            "optimizer alone. Compute with a changed copy instead")
     functions = {type(node).__name__.removesuffix("Backward") for node in nodes
                  if isinstance(node, torch.autograd.function.BackwardCFunction)}
     functions.discard("CheckpointFunction")  # it computes the same again
-    causes = []
+    causes: list[str] = []
     if functions:
         causes.append(
             f"the file has what {', '.join(sorted(functions))} of "
@@ -121,5 +157,5 @@ def look(module: torch.nn.Module, batch: Batch,
             ".item(), float(), .tolist() or .numpy(): if the loss depends on "
             "them, gradients go through, which PyTorch does not have. zg.export "
             "compares them with PyTorch's; .detach() is in the file")
-    # Places of nodes are hidden by it.
-    return causes, renewed if kept.found else loss
+    # Places of nodes in the loss are lost by renewing.
+    return Seen(differs, causes, renewed if kept.found else loss)

@@ -199,6 +199,13 @@ class Export(Case):
                          [str(one.message) for one in caught])
         return found
 
+    def warnings_of(self, module) -> list[str]:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            zg.compile(module, (self.x, self.labels), F.cross_entropy)
+        return [str(one.message) for one in caught
+                if "requires_grad=True to a scalar" not in str(one.message)]
+
     def test_nothing_is_lost(self):
         # Its attention has a dropout too.
         encoder = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.1,
@@ -210,6 +217,7 @@ class Export(Case):
                 (Tied(), (self.ids, self.labels)),
                 (Pictures(), (torch.randn(6, 3, 6, 6), self.labels)),
                 (Buffered(), {"x": self.x, "target": self.labels}),
+                (Causal(), (torch.randn(6, 5, 8), self.labels)),
                 (nn.Sequential(encoder, nn.Flatten(), nn.Linear(40, 4)),
                  {"input": torch.randn(6, 5, 8), "y": self.labels})):
             with self.subTest(type(module).__name__):
@@ -547,10 +555,68 @@ class Export(Case):
         class Straight(Classifier):
             def forward(self, x):
                 return Doubled.apply(super().forward(x))
-        for module, text in ((Straight(), "Doubled of torch.autograd.Function"),
-                             (Buffered("no_grad"), "under torch.no_grad")):
-            with self.assertWarnsRegex(UserWarning, text):
-                zg.compile(module, (self.x, self.labels), F.cross_entropy)
+
+        class Scaled(Classifier):
+            def forward(self, x):
+                y = super().forward(x)
+                return y / y.abs().max().item()
+
+        class Bound(Classifier):
+            def forward(self, x):
+                with torch.no_grad():
+                    self.hidden.weight.clamp_(-0.1, 0.1)
+                return super().forward(x)
+        for module, text in (
+                (Straight(), "Doubled of torch.autograd.Function"),
+                (Buffered("no_grad"), "under torch.no_grad"),
+                (Scaled(), "numbers of Python.*'hidden.weight': the gradient"),
+                (Bound(), "forward.. changes hidden.weight in place")):
+            self.assertRegex("; ".join(self.warnings_of(module)), text)
+
+    def test_what_is_only_in_the_file_in_another_way(self):
+        """Nothing is said where the gradients are PyTorch's."""
+        class Squared(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return x * x
+
+            @staticmethod
+            def backward(ctx, gradient):
+                return 2 * gradient * ctx.saved_tensors[0]
+
+        class Same(Classifier):
+            def forward(self, x):
+                y = super().forward(x)
+                self.largest = float(y.max())
+                with torch.no_grad():
+                    best = super().forward(x).argmax(1, keepdim=True)
+                return Squared.apply(y).scatter(1, best, 0.0)
+
+        class Drawn(Classifier):
+            """Draws random numbers, as a variational autoencoder."""
+            def forward(self, x):
+                return super().forward(x + torch.randn_like(x))
+        for module in Same(), Drawn(), Classifier(dropout=0.3):
+            self.assertEqual(self.warnings_of(module), [])
+
+    def test_a_count_of_calls(self):
+        class Growing(Classifier):
+            calls = 0
+
+            def forward(self, x):
+                self.calls += 1
+                return super().forward(x) * min(1.0, self.calls / 100)
+        self.assertRegex("; ".join(self.warnings_of(Growing())),
+                         "does not compute what PyTorch does: .*hidden.weight")
+
+    def test_parameters_that_are_given_other_data(self):
+        class Assigned(Classifier):
+            def forward(self, x):
+                self.out.weight.data = self.out.weight.data / 2
+                return super().forward(x)
+        with self.assertRaisesRegex(zg.Error, "assigns .data of out.weight"):
+            self.warnings_of(Assigned())
 
     def test_mistakes(self):
         module, example = Classifier(), (self.x, self.labels)
