@@ -153,13 +153,18 @@ class _Comparing:
         self.freeze = list(freeze) or None
         self.module, self.path, self.batch = module, path, batch
         self.exact, self.own = _references(module, batch, loss)
+        self.infinite = self._infinite()
         self.found = Comparison(path, expected_loss=self.exact.loss)
         self.names, self.missing = _names.names_of(module, path)
 
     def run(self) -> Comparison:
         gradients = self._ours()
         self._look_for_missing()
-        if gradients is not None:
+        if self.infinite:
+            self.found.lost.append(
+                f"PyTorch's own {self.infinite} is not finite, so that nothing can be "
+                "compared: give another example, or other weights")
+        elif gradients is not None:
             self._compare_loss()
             self._compare(gradients)
         self._look_for_dropouts()
@@ -184,6 +189,14 @@ class _Comparing:
         except Error as error:
             self.found.lost.append(str(error))
             return None
+
+    def _infinite(self) -> str:
+        """Names what PyTorch computes that is NaN or infinite."""
+        if not np.isfinite(self.exact.loss):
+            return f"loss ({self.exact.loss})"
+        return next((f"gradient of '{name}'"
+                     for name, one in self.exact.gradients.items()
+                     if one is not None and not np.isfinite(one).all()), "")
 
     def _compare_loss(self) -> None:
         ours, exact = self.found.loss, self.exact.loss
@@ -280,10 +293,11 @@ def check_small(module: torch.nn.Module, path: str, batch: Batch,
     try:
         if draws(module, batch, loss):
             return None
-        found = _Comparing(module, path, batch, loss, freeze).run()
+        comparing = _Comparing(module, path, batch, loss, freeze)
+        found = None if comparing.infinite else comparing.run()
     except Exception:  # it cannot be copied, as one with hooks may
         return None
-    return None if found.loss is None else found
+    return found if found and found.loss is not None else None
 
 
 def check(module: torch.nn.Module, path: str | os.PathLike, example: Any,

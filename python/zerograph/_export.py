@@ -121,9 +121,23 @@ def _write(wrapped, arrays, names, dims, path, older: bool, said) -> bool:
         return True
     except Exception as error:
         if older:
-            raise Error(f"PyTorch cannot export the module: {error}") from error
+            raise Error("PyTorch cannot export the module: "
+                        f"{_telling(error)}") from error
         raise Error("PyTorch cannot export the module, with either exporter: "
-                    f"{newer}") from newer
+                    f"{_telling(newer)}") from newer
+
+
+def _telling(error: Exception) -> str:
+    """Returns the lines of an exporter's error that say what is wrong, without
+    colors and advice on PyTorch. What led to what comes first."""
+    text = re.sub(r"\x1b\[[\d;]*m", "", str(error))
+    text = text.rpartition("## Exception summary")[2]
+    text = re.sub(r"<OpOverload\(op='([^']*)'[^>]*>", r"\1", text)
+    text = re.sub(r"<class '(?:\w+\.)*(\w+)'>: ", r"\1: ", text)
+    text = text.replace("DispatchError: ", "").split("(Refer to ")[0]
+    lines = [line.strip()[:300] for line in text.splitlines()
+             if line.strip(" \u2b06\ufe0f")]
+    return "\n".join(lines[:3])
 
 
 def _last_place(graph: str) -> str:

@@ -618,6 +618,28 @@ class Export(Case):
         with self.assertRaisesRegex(zg.Error, "assigns .data of out.weight"):
             self.warnings_of(Assigned())
 
+    def test_what_pytorch_cannot_export(self):
+        class Exponential(Classifier):
+            def forward(self, x):
+                return super().forward(x @ torch.linalg.matrix_exp(x.T @ x))
+        with self.assertRaises(zg.Error) as caught:
+            self.warnings_of(Exponential())
+        text = str(caught.exception)
+        self.assertIn("either exporter: No ONNX function found for "
+                      "aten.linalg_matrix_exp", text)
+        self.assertNotIn("\x1b", text)
+        self.assertLess(len(text.splitlines()), 5, text)
+
+    def test_a_loss_that_is_not_finite(self):
+        class Root(Classifier):
+            def forward(self, x):
+                return super().forward(x).sqrt()
+        found = self.export(Root(), (self.x, self.labels))
+        self.assertRegex(str(found), r"own loss \(nan\) is not finite, so that "
+                         "nothing can be compared")
+        self.assertEqual(len(found.lost), 1)
+        self.assertEqual(self.warnings_of(Root()), [])
+
     def test_mistakes(self):
         module, example = Classifier(), (self.x, self.labels)
         for call, part in (
