@@ -91,6 +91,16 @@ class Causal(nn.Module):
         return self.out(self.both(x, x, tgt_mask=mask).mean(1))
 
 
+class Clamped(Classifier):
+    """Asks whether values are finite, as models of transformers do."""
+
+    def forward(self, x):
+        y = super().forward(x)
+        if not torch.isfinite(y).all():
+            y = y.clamp(-1e4, 1e4)
+        return torch.where(torch.isfinite(y), y, 0.0)
+
+
 class Doubled(torch.autograd.Function):
     """Doubles, but not the gradients."""
 
@@ -217,6 +227,7 @@ class Export(Case):
                 (Tied(), (self.ids, self.labels)),
                 (Pictures(), (torch.randn(6, 3, 6, 6), self.labels)),
                 (Buffered(), {"x": self.x, "target": self.labels}),
+                (Clamped(), (self.x, self.labels)),
                 (Causal(), (torch.randn(6, 5, 8), self.labels)),
                 (nn.Sequential(encoder, nn.Flatten(), nn.Linear(40, 4)),
                  {"input": torch.randn(6, 5, 8), "y": self.labels})):
