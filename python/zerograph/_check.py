@@ -162,8 +162,8 @@ class _Comparing:
         self._look_for_missing()
         if self.infinite:
             self.found.lost.append(
-                f"PyTorch's own {self.infinite} is not finite, so that nothing can be "
-                "compared: give another example, or other weights")
+                f"PyTorch's own {self.infinite} is not finite, so that nothing "
+                "can be compared: give another example, or other weights")
         elif gradients is not None:
             self._compare_loss()
             self._compare(gradients)
@@ -284,9 +284,9 @@ def draws(module: torch.nn.Module, batch: Batch, loss: Callable | None) -> bool:
 
 def check_small(module: torch.nn.Module, path: str, batch: Batch,
                 loss: Callable | None, freeze: list[str]) -> Comparison | None:
-    """Compares as `check` does, where that takes little beside an export. Returns
-    nothing for a module that is large or draws random numbers, for one of
-    several processes, and for a file that is refused."""
+    """Compares as `check` does, where that takes little beside an export.
+    Returns nothing for a module that is large or draws random numbers, for one
+    of several processes, and for a file that is refused."""
     size = sum(one.numel() for one in (*module.parameters(), *batch.values()))
     if size > _SMALL or any(one in os.environ for one in RANKS):
         return None

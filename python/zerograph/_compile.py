@@ -60,8 +60,9 @@ def compile(model, example: Mapping[str, Any] | tuple | None = None,
     """Compiles MODEL.onnx, or a module of PyTorch, to a plan.
 
     `example` is a batch of a step, whose shapes say how large the model's
-    symbolic dims and a micro-batch are; its values are not read. A module is
-    exported first, as `zg.export` does, with `loss`, and compared where it is small.
+    symbolic dims and a micro-batch are; its values are not read of a file. A
+    module is exported first, as `zg.export` does, with `loss`, and compared where
+    it is small.
     Options are those of `zerograph compile`, with underscores: ranks=2, zero=3,
     micro_batch=8, precision="bf16", betas=(0.9, 0.95), dim={"seq": 128},
     group={"*.bias": {"weight_decay": 0}}, config={...} (DeepSpeed's).

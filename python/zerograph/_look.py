@@ -83,7 +83,8 @@ def _refuse_others(others: list[torch.Tensor], loss: Callable | None) -> None:
         "the loss depends on what has requires_grad=True and is no parameter of "
         f"the module: {', '.join(sorted(texts))}. It would not be trained. Make "
         "it a parameter of the module, which may be one that holds both and "
-        "returns the loss; if it is not to be trained, call requires_grad_(False)")
+        "returns the loss; if it is not to be trained, call "
+        "requires_grad_(False)")
 
 
 @dataclass
@@ -98,24 +99,66 @@ class Seen:
     loss: Callable | None
 
 
-def look(module: torch.nn.Module, batch: Batch,
-         loss: Callable | None) -> Seen:
+def _states(module: torch.nn.Module) -> dict[str, tuple]:
+    """Returns what is another where a parameter was changed in place."""
+    return {name: (one.data_ptr(), one._version)
+            for name, one in module.named_parameters()}
+
+
+def _changes(before: dict, after: dict, watch: _Watch) -> list[str]:
+    """Says which parameters are others than they were."""
+    moved = [name for name in before if before[name][0] != after[name][0]]
+    if moved:  # torch.export may end the process
+        raise Error(f"forward() assigns .data of {', '.join(moved)}, which "
+                    "exporters cannot write: compute with a copy instead")
+    changed = ", ".join(name for name in before if before[name] != after[name])
+    if not changed and not watch.data:
+        return []
+    return [f"forward() changes {changed or '.data of parameters'} in place, "
+            "which is not in the file: steps would change them by the optimizer "
+            "alone. Compute with a changed copy instead"]
+
+
+def _causes(nodes: set, watch: _Watch) -> list[str]:
+    """Says why gradients may be others than those of what is computed."""
+    functions = {type(node).__name__.removesuffix("Backward") for node in nodes
+                 if isinstance(node, torch.autograd.function.BackwardCFunction)}
+    functions.discard("CheckpointFunction")  # it computes the same again
+    causes = []
+    if functions:
+        causes.append(
+            f"the file has what {', '.join(sorted(functions))} of "
+            "torch.autograd.Function computes, and not its backward(): "
+            "gradients are those of its forward()")
+    if watch.no_grad:
+        causes.append(
+            "forward() computes with what is trained under torch.no_grad(), of "
+            "which the file knows nothing: if the loss depends on it, gradients "
+            "go through. zg.export compares them with PyTorch's; .detach() is "
+            "in the file")
+    if watch.numbers:
+        causes.append(
+            "forward() makes numbers of Python or numpy of what is trained, by "
+            ".item(), float(), .tolist() or .numpy(): if the loss depends on "
+            "them, gradients go through, and PyTorch has none. zg.export "
+            "compares them with PyTorch's; .detach() is in the file")
+    return causes
+
+
+def look(module: torch.nn.Module, batch: Batch, loss: Callable | None) -> Seen:
     """Computes a loss, and looks for what PyTorch does otherwise than forward()
     says, which alone is in a file."""
+    if any(torch.nn.parameter.is_lazy(one) for one in module.parameters()):
+        loss_of(module, batch, loss)  # which makes them
     kept = Renewed(module, module)
     renewed = kept.around(loss)
 
     def nodes_of() -> set:
-        # A module may change what is said of them.
+        # A module may have its inputs require gradients.
         arrays = {name: one.detach() for name, one in batch.items()}
         return _nodes_of(loss_of(module, arrays, renewed))
 
-    def states() -> dict[str, tuple]:
-        return {name: (one.data_ptr(), one._version)
-                for name, one in module.named_parameters()
-                if not torch.nn.parameter.is_lazy(one)}
-
-    before = states()
+    before = _states(module)
     with torch.enable_grad(), _Watch() as watch:
         nodes = nodes_of()
         others = _others(nodes, module)
@@ -124,38 +167,6 @@ def look(module: torch.nn.Module, batch: Batch,
             others = [one for one in others if any(one is two for two in again)]
     if others:
         _refuse_others(others, loss)
-    after = states()
-    moved = [name for name in before if before[name][0] != after[name][0]]
-    if moved:  # torch.export may end the process
-        raise Error(f"forward() assigns .data of {', '.join(moved)}, which "
-                    "exporters cannot write: compute with a copy instead")
-    changed = [name for name in before if before[name] != after[name]]
-    differs = []
-    if changed or watch.data:
-        differs.append(
-            f"forward() changes {', '.join(changed) or '.data of parameters'} in "
-            "place, which is not in the file: steps would change them by the "
-            "optimizer alone. Compute with a changed copy instead")
-    functions = {type(node).__name__.removesuffix("Backward") for node in nodes
-                 if isinstance(node, torch.autograd.function.BackwardCFunction)}
-    functions.discard("CheckpointFunction")  # it computes the same again
-    causes: list[str] = []
-    if functions:
-        causes.append(
-            f"the file has what {', '.join(sorted(functions))} of "
-            "torch.autograd.Function computes, and not its backward(): gradients "
-            "are those of its forward()")
-    elif watch.no_grad:  # as it is in such a forward()
-        causes.append(
-            "forward() computes with what is trained under torch.no_grad(), of "
-            "which the file knows nothing: if the loss depends on it, gradients "
-            "go through. zg.export compares them with PyTorch's; .detach() is in "
-            "the file")
-    if watch.numbers:
-        causes.append(
-            "forward() makes numbers of Python or numpy of what is trained, by "
-            ".item(), float(), .tolist() or .numpy(): if the loss depends on "
-            "them, gradients go through, which PyTorch does not have. zg.export "
-            "compares them with PyTorch's; .detach() is in the file")
     # Places of nodes in the loss are lost by renewing.
-    return Seen(differs, causes, renewed if kept.found else loss)
+    return Seen(_changes(before, _states(module), watch), _causes(nodes, watch),
+                renewed if kept.found else loss)

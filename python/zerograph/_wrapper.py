@@ -105,9 +105,9 @@ def loss_of(module: torch.nn.Module, batch: Batch,
 
 class Renewed(torch.overrides.TorchFunctionMode):
     """Has functions that are given a parameter which `module` has now take what
-    is in its place in `other` then: a loss may have kept it, as one that adds the
-    squares of all. `other` is a copy, or the module itself, where exporters put
-    other tensors."""
+    is in its place in `other` then: a loss may have kept it, as one that adds
+    the squares of all. `other` is a copy, or the module itself, where exporters
+    put other tensors."""
 
     def __init__(self, module: torch.nn.Module, other: torch.nn.Module):
         super().__init__()
