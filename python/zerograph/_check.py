@@ -60,8 +60,8 @@ class Comparison:
 
 @contextlib.contextmanager
 def _without_dropout():
-    """Turns dropout off, and yields a list that has an entry for each that would
-    have been made."""
+    """Turns dropout off, where `dropout=0` turns off that of a file, and yields
+    a list that has an entry for each that would have been made."""
     functional = torch.nn.functional
     attention = functional.scaled_dot_product_attention
     made: list[str] = []
@@ -74,11 +74,8 @@ def _without_dropout():
         made.extend(["attention"] if dropout_p > 0 else [])
         return attention(query, key, value, attn_mask, 0.0, *rest, **named)
 
-    with mock.patch.multiple(
-            functional, dropout=dropout, dropout1d=dropout, dropout2d=dropout,
-            dropout3d=dropout, alpha_dropout=dropout,
-            feature_alpha_dropout=dropout,
-            scaled_dot_product_attention=attend):
+    with mock.patch.multiple(functional, dropout=dropout,
+                             scaled_dot_product_attention=attend):
         yield made
 
 
@@ -153,17 +150,15 @@ class _Comparing:
         self.freeze = list(freeze) or None
         self.module, self.path, self.batch = module, path, batch
         self.exact, self.own = _references(module, batch, loss)
-        self.infinite = self._infinite()
+        self.unable = self._unable(loss)
         self.found = Comparison(path, expected_loss=self.exact.loss)
         self.names, self.missing = _names.names_of(module, path)
 
     def run(self) -> Comparison:
         gradients = self._ours()
         self._look_for_missing()
-        if self.infinite:
-            self.found.lost.append(
-                f"PyTorch's own {self.infinite} is not finite, so that nothing "
-                "can be compared: give another example, or other weights")
+        if self.unable:
+            self.found.lost.append(f"nothing can be compared: {self.unable}")
         elif gradients is not None:
             self._compare_loss()
             self._compare(gradients)
@@ -190,13 +185,20 @@ class _Comparing:
             self.found.lost.append(str(error))
             return None
 
-    def _infinite(self) -> str:
-        """Names what PyTorch computes that is NaN or infinite."""
-        if not np.isfinite(self.exact.loss):
-            return f"loss ({self.exact.loss})"
-        return next((f"gradient of '{name}'"
-                     for name, one in self.exact.gradients.items()
-                     if one is not None and not np.isfinite(one).all()), "")
+    def _unable(self, loss) -> str:
+        """Says why PyTorch has nothing to compare with."""
+        infinite = [f"loss ({self.exact.loss})"] if not np.isfinite(
+            self.exact.loss) else [
+                f"gradient of '{name}'"
+                for name, one in self.exact.gradients.items()
+                if one is not None and not np.isfinite(one).all()]
+        if infinite:
+            return (f"PyTorch's own {infinite[0]} is not finite. Give another "
+                    "example, or other weights")
+        if draws(self.module, self.batch, loss):
+            return ("the loss depends on random numbers besides those of "
+                    "dropout(), and each has its own")
+        return ""
 
     def _compare_loss(self) -> None:
         ours, exact = self.found.loss, self.exact.loss
@@ -291,10 +293,8 @@ def check_small(module: torch.nn.Module, path: str, batch: Batch,
     if size > _SMALL or any(one in os.environ for one in RANKS):
         return None
     try:
-        if draws(module, batch, loss):
-            return None
         comparing = _Comparing(module, path, batch, loss, freeze)
-        found = None if comparing.infinite else comparing.run()
+        found = None if comparing.unable else comparing.run()
     except Exception:  # it cannot be copied, as one with hooks may
         return None
     return found if found and found.loss is not None else None

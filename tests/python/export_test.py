@@ -608,8 +608,13 @@ class Export(Case):
             """Draws random numbers, as a variational autoencoder."""
             def forward(self, x):
                 return super().forward(x + torch.randn_like(x))
-        for module in Same(), Drawn(), Classifier(dropout=0.3):
+        channels = nn.Sequential(nn.Unflatten(1, (2, 4)), nn.Dropout1d(),
+                                 nn.Flatten(), nn.Linear(8, 4))
+        for module in Same(), Drawn(), channels, Classifier(dropout=0.3):
             self.assertEqual(self.warnings_of(module), [])
+        for module in Drawn(), channels:
+            found = self.export(module, (self.x, self.labels))
+            self.assertIn("depends on random numbers", str(found))
 
     def test_a_count_of_calls(self):
         class Growing(Classifier):
@@ -646,8 +651,8 @@ class Export(Case):
             def forward(self, x):
                 return super().forward(x).sqrt()
         found = self.export(Root(), (self.x, self.labels))
-        self.assertRegex(str(found), r"own loss \(nan\) is not finite, so that "
-                         "nothing can be compared")
+        self.assertRegex(str(found), "nothing can be compared: "
+                         r"PyTorch's own loss \(nan\) is not finite")
         self.assertEqual(len(found.lost), 1)
         self.assertEqual(self.warnings_of(Root()), [])
 
