@@ -224,6 +224,12 @@ class _Comparing:
                     f"'{initializer}': what was one tensor is trained as two")
             seen[known] = initializer
             self._compare_one(initializer, known, ours, largest)
+        for name, theirs in self.exact.gradients.items():
+            if (theirs is not None and name not in {*seen, *self.missing} and
+                    np.abs(theirs).max(initial=0) > 1e-5 * largest):
+                self.found.lost.append(
+                    f"'{name}' is in the file, and not trained there, but "
+                    "PyTorch gives it a gradient")
 
     def _compare_one(self, initializer: str, name: str, ours: np.ndarray,
                      largest: float) -> None:

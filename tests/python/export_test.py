@@ -13,6 +13,7 @@ import zerograph as zg  # noqa: E402
 from support import Case, main  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
+from zerograph._check import check_small  # noqa: E402
 
 
 class Classifier(nn.Module):
@@ -330,6 +331,16 @@ class Export(Case):
                             for one in found.lost), found)
         with self.assertRaisesRegex(zg.InvalidArgument, "no such file"):
             zg.check(Classifier(), self.path("no.onnx"), (self.x, self.labels))
+
+    def test_a_parameter_that_the_file_does_not_train(self):
+        module = Classifier()
+        self.export(module, (self.x, self.labels))
+        found = check_small(module, self.path("model.onnx"),
+                            {"x": self.x, "labels": self.labels},
+                            F.cross_entropy, ["out.bias"])
+        self.assertEqual(found.lost, [
+            "'out.bias' is in the file, and not trained there, but PyTorch gives "
+            "it a gradient"])
 
     def test_losses(self):
         module = OwnLoss()
