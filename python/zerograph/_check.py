@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import logging
 import os
+import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,9 +17,12 @@ import torch
 
 from . import names as _names
 from ._compile_file import compile_file
-from ._library import Error, InvalidArgument
+from ._library import RANKS, Error, InvalidArgument
 from ._trainer import Trainer
-from ._wrapper import as_batch, loss_of
+from ._wrapper import Batch, Renewed, as_batch, loss_of
+
+#: The elements of a module and its batch that are compared beside an export.
+_SMALL = 4_000_000
 
 
 @dataclass
@@ -55,8 +60,8 @@ class Comparison:
 
 @contextlib.contextmanager
 def _without_dropout():
-    """Turns dropout off, and yields a list that has an entry for each that would
-    have been made."""
+    """Turns dropout off, where `dropout=0` turns off that of a file, and yields
+    a list that has an entry for each that would have been made."""
     functional = torch.nn.functional
     attention = functional.scaled_dot_product_attention
     made: list[str] = []
@@ -65,18 +70,12 @@ def _without_dropout():
         made.extend(["dropout"] if training and p > 0 else [])
         return input
 
-    def attend(*arguments, **named):
-        arguments = list(arguments)
-        p = arguments[4] if len(arguments) > 4 else named.pop("dropout_p", 0)
-        del arguments[4:5]
-        made.extend(["attention"] if p > 0 else [])
-        return attention(*arguments[:4], dropout_p=0.0, **named)
+    def attend(query, key, value, attn_mask=None, dropout_p=0.0, *rest, **named):
+        made.extend(["attention"] if dropout_p > 0 else [])
+        return attention(query, key, value, attn_mask, 0.0, *rest, **named)
 
-    with mock.patch.multiple(
-            functional, dropout=dropout, dropout1d=dropout, dropout2d=dropout,
-            dropout3d=dropout, alpha_dropout=dropout,
-            feature_alpha_dropout=dropout,
-            scaled_dot_product_attention=attend):
+    with mock.patch.multiple(functional, dropout=dropout,
+                             scaled_dot_product_attention=attend):
         yield made
 
 
@@ -99,7 +98,8 @@ def _run(module, batch, loss, kind: torch.dtype | None) -> _Reference:
         copied.train()
     for parameter in copied.parameters():
         parameter.grad = None
-    with _without_dropout() as dropouts, torch.enable_grad():
+    with (_without_dropout() as dropouts, torch.enable_grad(),
+          Renewed(module, copied)):
         value = loss_of(copied, batch, loss)
         value.backward()
     return _Reference(float(value.detach()), {
@@ -146,16 +146,20 @@ def _why(module, name: str, ours: np.ndarray, theirs: np.ndarray) -> str:
 class _Comparing:
     """One comparison, while it is made."""
 
-    def __init__(self, module, path, batch, loss):
+    def __init__(self, module, path, batch, loss, freeze=()):
+        self.freeze = list(freeze) or None
         self.module, self.path, self.batch = module, path, batch
         self.exact, self.own = _references(module, batch, loss)
+        self.unable = self._unable(loss)
         self.found = Comparison(path, expected_loss=self.exact.loss)
         self.names, self.missing = _names.names_of(module, path)
 
     def run(self) -> Comparison:
         gradients = self._ours()
         self._look_for_missing()
-        if gradients is not None:
+        if self.unable:
+            self.found.lost.append(f"nothing can be compared: {self.unable}")
+        elif gradients is not None:
             self._compare_loss()
             self._compare(gradients)
         self._look_for_dropouts()
@@ -164,11 +168,14 @@ class _Comparing:
     def _ours(self) -> dict[str, np.ndarray] | None:
         """Returns the file's gradients; nothing where it is refused."""
         import warnings
+        notes = logging.getLogger("zerograph")
         try:
-            with warnings.catch_warnings():
+            with (warnings.catch_warnings(),
+                  mock.patch.object(notes, "disabled", True)):
                 warnings.simplefilter("ignore")
                 plan = compile_file(self.path, self.batch, optimizer="sgd", lr=0,
-                                    dropout=0, dump_gradients=True)
+                                    dropout=0, dump_gradients=True,
+                                    freeze=self.freeze)
                 with Trainer(plan) as trainer:
                     trainer.accumulate(self.batch)
                     gradients = trainer.gradients()
@@ -177,6 +184,21 @@ class _Comparing:
         except Error as error:
             self.found.lost.append(str(error))
             return None
+
+    def _unable(self, loss) -> str:
+        """Says why PyTorch has nothing to compare with."""
+        infinite = [f"loss ({self.exact.loss})"] if not np.isfinite(
+            self.exact.loss) else [
+                f"gradient of '{name}'"
+                for name, one in self.exact.gradients.items()
+                if one is not None and not np.isfinite(one).all()]
+        if infinite:
+            return (f"PyTorch's own {infinite[0]} is not finite. Give another "
+                    "example, or other weights")
+        if draws(self.module, self.batch, loss):
+            return ("the loss depends on random numbers besides those of "
+                    "dropout(), and each has its own")
+        return ""
 
     def _compare_loss(self) -> None:
         ours, exact = self.found.loss, self.exact.loss
@@ -202,11 +224,12 @@ class _Comparing:
                     f"'{initializer}': what was one tensor is trained as two")
             seen[known] = initializer
             self._compare_one(initializer, known, ours, largest)
-        for name, exact in self.exact.gradients.items():
-            if name not in seen and name not in self.missing and (
-                    exact is not None and exact.any()):
+        for name, theirs in self.exact.gradients.items():
+            if (theirs is not None and name not in {*seen, *self.missing} and
+                    np.abs(theirs).max(initial=0) > 1e-5 * largest):
                 self.found.lost.append(
-                    f"'{name}' is in the file, and not trained there")
+                    f"'{name}' is in the file, and not trained there, but "
+                    "PyTorch gives it a gradient")
 
     def _compare_one(self, initializer: str, name: str, ours: np.ndarray,
                      largest: float) -> None:
@@ -247,6 +270,40 @@ class _Comparing:
                 f"{wanted - written} of {wanted} dropouts are not in the file" +
                 (f", of which {within} are in scaled_dot_product_attention: "
                  "zg.export writes these" if within else ""))
+
+
+def draws(module: torch.nn.Module, batch: Batch, loss: Callable | None) -> bool:
+    """Tells whether a loss depends on random numbers besides those of
+    dropouts."""
+    losses = []
+    states = random.getstate(), np.random.get_state()
+    try:
+        with torch.random.fork_rng(devices=[]), torch.no_grad():
+            for seed in (1, 2):
+                torch.manual_seed(seed)
+                copied = copy.deepcopy(module).train()
+                with _without_dropout(), Renewed(module, copied):
+                    losses.append(float(loss_of(copied, batch, loss)))
+    finally:
+        random.setstate(states[0])
+        np.random.set_state(states[1])
+    return losses[0] != losses[1]
+
+
+def check_small(module: torch.nn.Module, path: str, batch: Batch,
+                loss: Callable | None, freeze: list[str]) -> Comparison | None:
+    """Compares as `check` does, where that takes little beside an export.
+    Returns nothing for a module that is large or draws random numbers, for one
+    of several processes, and for a file that is refused."""
+    size = sum(one.numel() for one in (*module.parameters(), *batch.values()))
+    if size > _SMALL or any(one in os.environ for one in RANKS):
+        return None
+    try:
+        comparing = _Comparing(module, path, batch, loss, freeze)
+        found = None if comparing.unable else comparing.run()
+    except Exception:  # it cannot be copied, as one with hooks may
+        return None
+    return found if found and found.loss is not None else None
 
 
 def check(module: torch.nn.Module, path: str | os.PathLike, example: Any,

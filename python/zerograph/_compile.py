@@ -25,8 +25,8 @@ def _list(value) -> list:
     return [] if value is None else [value] if isinstance(value, str) else value
 
 
-def export_to(folder: str, module, example, loss,
-              options: dict) -> tuple[str, dict, dict]:
+def export_to(folder: str, module, example, loss, options: dict,
+              compare: bool | None) -> tuple[str, dict, dict]:
     """Exports a PyTorch module, and returns the file, the example as a batch,
     and the options with what is frozen."""
     from ._export import export
@@ -34,7 +34,7 @@ def export_to(folder: str, module, example, loss,
     if example is None:
         raise InvalidArgument("to export a module, give example=, a batch")
     path = os.path.join(folder, "model.onnx")
-    found = export(module, example, path, loss, compare=False)
+    found = export(module, example, path, loss, compare=compare)
     frozen = found.freeze + _list(options.get("freeze"))
     return path, as_batch(module, example), {**options,
                                              "freeze": frozen or None}
@@ -45,7 +45,8 @@ def _compile_module(module, example, loss, options: dict) -> Plan:
     folder = tempfile.mkdtemp(prefix="zerograph-")
     remove = functools.partial(shutil.rmtree, folder, ignore_errors=True)
     try:
-        path, batch, options = export_to(folder, module, example, loss, options)
+        path, batch, options = export_to(folder, module, example, loss, options,
+                                         compare=None)
         plan = compile_file(path, batch, **options)
     except BaseException:
         remove()
@@ -59,8 +60,9 @@ def compile(model, example: Mapping[str, Any] | tuple | None = None,
     """Compiles MODEL.onnx, or a module of PyTorch, to a plan.
 
     `example` is a batch of a step, whose shapes say how large the model's
-    symbolic dims and a micro-batch are; its values are not read. A module is
-    exported first, as `zg.export` does, with `loss`, and without the comparison.
+    symbolic dims and a micro-batch are; its values are not read of a file. A
+    module is exported first, as `zg.export` does, with `loss`, and compared where
+    it is small.
     Options are those of `zerograph compile`, with underscores: ranks=2, zero=3,
     micro_batch=8, precision="bf16", betas=(0.9, 0.95), dim={"seq": 128},
     group={"*.bias": {"weight_decay": 0}}, config={...} (DeepSpeed's).

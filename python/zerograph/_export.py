@@ -16,8 +16,9 @@ from typing import Any
 import torch
 
 from . import names as _names
-from ._check import Comparison, check
+from ._check import Comparison, check, check_small
 from ._library import Error, InvalidArgument
+from ._look import look
 from ._wrapper import as_batch, loss_of, with_loss
 from ._written_out import written_out
 
@@ -107,7 +108,20 @@ def _write(wrapped, arrays, names, dims, path, said) -> bool:
         return True
     except Exception:
         raise Error("PyTorch cannot export the module, with either exporter: "
-                    f"{newer}") from newer
+                    f"{_telling(newer)}") from newer
+
+
+def _telling(error: Exception) -> str:
+    """Returns the lines of an exporter's error that say what is wrong, without
+    colors and advice on PyTorch. What led to what comes first."""
+    text = re.sub(r"\x1b\[[\d;]*m", "", str(error))
+    text = text.rpartition("## Exception summary")[2]
+    text = re.sub(r"<OpOverload\(op='([^']*)'[^>]*>", r"\1", text)
+    text = re.sub(r"<class '(?:\w+\.)*(\w+)'>: ", r"\1: ", text)
+    text = text.replace("DispatchError: ", "").split("(Refer to ")[0]
+    lines = [line.strip()[:300] for line in text.splitlines()
+             if line.strip(" \u2b06\ufe0f")]
+    return "\n".join(lines[:3])
 
 
 def _last_place(graph: str) -> str:
@@ -186,54 +200,6 @@ def _warn_of_random(module, batch, loss) -> None:
             "transformers, config.apply_spec_augment", stacklevel=3)
 
 
-class _NoGrad(torch.overrides.TorchFunctionMode):
-    """Sees whether something is computed of what is trained while gradients are
-    off."""
-
-    seen = False
-
-    def __torch_function__(self, func, types, args=(), kwargs=None):
-        result = func(*args, **(kwargs or {}))
-        if (not torch.is_grad_enabled() and isinstance(result, torch.Tensor) and
-                result.is_floating_point()):
-            self.seen |= any(isinstance(one, torch.Tensor) and one.requires_grad
-                             for one in (*args, *(kwargs or {}).values()))
-        return result
-
-
-def _functions_of(loss: torch.Tensor) -> set[str]:
-    """Returns the names of classes of torch.autograd.Function that a loss
-    depends on, but for that of checkpoints, which computes the same again."""
-    left, done, names = [loss.grad_fn], set(), set()
-    while left:
-        node = left.pop()
-        if node is None or node in done:
-            continue
-        done.add(node)
-        left += [one for one, _ in node.next_functions]
-        if isinstance(node, torch.autograd.function.BackwardCFunction):
-            names.add(type(node).__name__.removesuffix("Backward"))
-    return names - {"CheckpointFunction"}
-
-
-def _warn_of_other_gradients(module, batch, loss) -> None:
-    """Warns of gradients that PyTorch computes otherwise than of what forward()
-    computes, which alone is in the file."""
-    with in_mode(module, training=True), _NoGrad() as no_grad:
-        names = _functions_of(loss_of(module, batch, loss))
-    if names:
-        warnings.warn(
-            f"the file has what {', '.join(sorted(names))} of "
-            "torch.autograd.Function computes, and not its backward(): gradients "
-            "are those of its forward()", stacklevel=3)
-    elif no_grad.seen:  # as it is in such a forward()
-        warnings.warn(
-            "forward() computes with what is trained under torch.no_grad(), of "
-            "which the file knows nothing: if the loss depends on it, gradients "
-            "go through. zg.export compares them with PyTorch's; .detach() is in "
-            "the file", stacklevel=3)
-
-
 def _refuse_missing(module, missing, batch, loss) -> None:
     """Refuses a file without parameters, unless nothing uses them."""
     parameters = dict(module.named_parameters())
@@ -261,10 +227,23 @@ def _frozen(module: torch.nn.Module, known: Mapping) -> list[str]:
     return frozen
 
 
+def _differences(found: Comparison | None, causes: list[str]) -> list[str]:
+    """Returns what is to be said of a file that may have been compared."""
+    if found is None:
+        return causes
+    if found.ok:
+        return []
+    more = len(found.lost) - 3
+    return causes + [
+        "the file does not compute what PyTorch does: " +
+        "; ".join(found.lost[:3]) +
+        (f"; and {more} more, which zg.export lists" if more > 0 else "")]
+
+
 def export(module: torch.nn.Module, example: Any, path: str | os.PathLike,
            loss: Callable | None = None,
            dynamic: Mapping[str, Mapping[int, str]] | None = None,
-           compare: bool = True) -> Comparison:
+           compare: bool | None = True) -> Comparison:
     """Writes a module and its loss to MODEL.onnx for training, and compares the
     file with PyTorch.
 
@@ -275,7 +254,8 @@ def export(module: torch.nn.Module, example: Any, path: str | os.PathLike,
       alone, first, or as `.loss`.
     - `dynamic` names other dims that may vary: {"input_ids": {1: "seq"}}.
     - `compare=False` leaves the comparison out, for a module that is too large
-      to be computed here twice.
+      to be computed here twice; None compares four samples of a small module,
+      and of no other.
 
     Beside the file, MODEL.names.json says what PyTorch calls its tensors, for
     `load_weights` with `names`. What the file lacks is in the result's `lost`
@@ -297,9 +277,10 @@ def export(module: torch.nn.Module, example: Any, path: str | os.PathLike,
     arrays = tuple(one.clone() for one in arrays)
     dims = _dims(dict(zip(names, arrays)), dynamic or {})
     with in_mode(module, training=True):
+        seen = look(module, dict(zip(names, arrays)), loss)
         _warn_of_sum(module, dict(zip(names, arrays)), dims, loss)
         _warn_of_random(module, dict(zip(names, arrays)), loss)
-        wrapped = with_loss(module, names, loss)
+        wrapped = with_loss(module, names, seen.loss)
         with _quiet() as said, written_out() as experts:
             older = _write(wrapped, arrays, names, dims, path, said)
     for one in sorted(experts):
@@ -307,14 +288,20 @@ def export(module: torch.nn.Module, example: Any, path: str | os.PathLike,
     if older:
         _restore_buffers(path, module)
     known, missing = _names.names_of(module, path)
-    if not compare:
-        if missing:
-            _refuse_missing(module, missing, batch, loss)
-        _warn_of_other_gradients(module, batch, loss)
+    if not compare and missing:
+        _refuse_missing(module, missing, batch, loss)
     _names.save(known, os.path.splitext(path)[0] + ".names.json")
     if not compare:
-        return Comparison(path, freeze=_frozen(module, known))
+        freeze = _frozen(module, known)
+        few = {name: one[:4] if dims[name].get(0) == "batch" else one
+               for name, one in batch.items()}
+        found = None if compare is False else check_small(
+            module, path, few, loss, freeze)
+        for one in seen.differs + _differences(found, seen.may_differ):
+            warnings.warn(one, stacklevel=2)
+        return Comparison(path, freeze=freeze)
     found = check(module, path, batch, loss)
+    found.lost += seen.differs
     for one in found.lost:
         warnings.warn(f"{path}: {one}", stacklevel=2)
     return found

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
+from torch.utils._pytree import tree_map
 
 from ._library import InvalidArgument
 
@@ -100,6 +101,40 @@ def loss_of(module: torch.nn.Module, batch: Batch,
         raise InvalidArgument(f"loss= returned {what}, expected one number, the "
                               "mean over samples: reduction=\"mean\"")
     return found.reshape(())
+
+
+class Renewed(torch.overrides.TorchFunctionMode):
+    """Has functions that are given a parameter which `module` has now take what
+    is in its place in `other` then: a loss may have kept it, as one that adds
+    the squares of all. `other` is a copy, or the module itself, where exporters
+    put other tensors."""
+
+    def __init__(self, module: torch.nn.Module, other: torch.nn.Module):
+        super().__init__()
+        self.found = False  # such a parameter was given
+        self._places = {
+            id(one): (one, new, name)
+            for old, new in zip(module.modules(), other.modules())
+            for name, one in old._parameters.items() if one is not None}
+
+    def _now(self, one):
+        if id(one) not in self._places:
+            return one
+        self.found = True
+        _, part, name = self._places[id(one)]
+        return part._parameters[name]
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        args, kwargs = tree_map(self._now, (args, kwargs or {}))
+        return func(*args, **kwargs)
+
+    def around(self, loss: Callable | None) -> Callable | None:
+        """Returns a loss that is computed so."""
+        def computed(*arguments):
+            with self:
+                return loss(*arguments)
+        return (computed if callable(loss) and not isinstance(loss, type)
+                else loss)
 
 
 def with_loss(module: torch.nn.Module, names: list[str],

@@ -10,6 +10,7 @@ from unittest import mock
 import torch
 
 _cross_entropy = torch.nn.functional.cross_entropy
+_isfinite = torch.isfinite
 _scaled_attention = torch.nn.functional.scaled_dot_product_attention
 _normalized = torch.batch_norm
 
@@ -102,6 +103,15 @@ def _batch_norm(input, weight, bias, running_mean, running_var, training,
     return ((input - mean) * scale + bias).to(input.dtype)
 
 
+def _finite(input):
+    """Is torch.isfinite, but all of it is: models of transformers ask so whether
+    to clamp, which no file can."""
+    each = _isfinite(input)
+    each.all = lambda *dims, **named: (type(each).all(each, *dims, **named)
+                                       if dims or named else True)
+    return each
+
+
 def _experts(found: set):
     """Returns a function that is one of ALL_EXPERTS_FUNCTIONS of transformers,
     which compute a mixture of experts: here each expert computes every token, as
@@ -156,6 +166,7 @@ def written_out():
         patches.enter_context(mock.patch.object(
             torch.nn.modules.transformer, "_detect_is_causal_mask",
             lambda mask, is_causal=None, size=None: bool(is_causal)))
+        patches.enter_context(mock.patch.object(torch, "isfinite", _finite))
         if mixture is not None:  # what else may be asked for stays
             patches.enter_context(mock.patch.dict(
                 type(mixture)._global_mapping, grouped_mm=_experts(found)))

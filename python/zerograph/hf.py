@@ -29,7 +29,7 @@ from transformers.trainer_callback import (CallbackHandler, DefaultFlowCallback,
 from transformers.trainer_utils import TrainOutput
 
 from ._compile import compile
-from ._library import InvalidArgument
+from ._library import RANKS, InvalidArgument
 from ._trainer import Trainer as _Trainer
 from ._wrapper import parameters_of
 
@@ -97,10 +97,8 @@ def _refuse_unknown(args) -> None:
 
 def _is_first() -> bool:
     """Tells whether this is the only process, or the one that speaks for all."""
-    variables = ("OMPI_COMM_WORLD_RANK", "RANK", "PMI_RANK", "PMIX_RANK",
-                 "SLURM_PROCID")
-    return os.environ.get(next((one for one in variables
-                                if one in os.environ), ""), "0") == "0"
+    return os.environ.get(next((one for one in RANKS if one in os.environ), ""),
+                          "0") == "0"
 
 
 def _without_decay(model: torch.nn.Module) -> list[str]:

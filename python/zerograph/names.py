@@ -148,7 +148,10 @@ def names_of(model: torch.nn.Module,
                    if name in saved)):
         for name, tensor in named:
             known[name] = first.setdefault(id(tensor), name)
-            arrays[known[name]] = tensor.detach().cpu().float().numpy()
+            value = tensor.detach().cpu()
+            if value.dtype.itemsize < 4:  # numpy lacks some of these
+                value = value.float()
+            arrays[known[name]] = value.numpy()
 
     names, renamed = {}, []
     for initializer in onnx.load(path).graph.initializer:

@@ -13,6 +13,7 @@ import zerograph as zg  # noqa: E402
 from support import Case, main  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
+from zerograph._check import check_small  # noqa: E402
 
 
 class Classifier(nn.Module):
@@ -121,6 +122,16 @@ class Causal(nn.Module):
     def forward(self, x):
         mask = nn.Transformer.generate_square_subsequent_mask(x.size(1))
         return self.out(self.both(x, x, tgt_mask=mask).mean(1))
+
+
+class Clamped(Classifier):
+    """Asks whether values are finite, as models of transformers do."""
+
+    def forward(self, x):
+        y = super().forward(x)
+        if not torch.isfinite(y).all():
+            y = y.clamp(-1e4, 1e4)
+        return torch.where(torch.isfinite(y), y, 0.0)
 
 
 class Doubled(torch.autograd.Function):
@@ -263,6 +274,13 @@ class Export(Case):
                          [str(one.message) for one in caught])
         return found
 
+    def warnings_of(self, module) -> list[str]:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            zg.compile(module, (self.x, self.labels), F.cross_entropy)
+        return [str(one.message) for one in caught
+                if "requires_grad=True to a scalar" not in str(one.message)]
+
     def test_nothing_is_lost(self):
         # Its attention has a dropout too.
         encoder = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.1,
@@ -278,6 +296,8 @@ class Export(Case):
                 (Unknown(), (torch.randn(6, 3, 6, 6), self.labels)),
                 (Scaled(), (self.x, self.labels)),
                 (Buffered(), {"x": self.x, "target": self.labels}),
+                (Clamped(), (self.x, self.labels)),
+                (Causal(), (torch.randn(6, 5, 8), self.labels)),
                 (nn.Sequential(encoder, nn.Flatten(), nn.Linear(40, 4)),
                  {"input": torch.randn(6, 5, 8), "y": self.labels}),
                 (LeftPadded(flags=True), (words, seen, self.labels)),
@@ -385,6 +405,16 @@ class Export(Case):
         with self.assertRaisesRegex(zg.InvalidArgument, "no such file"):
             zg.check(Classifier(), self.path("no.onnx"), (self.x, self.labels))
 
+    def test_a_parameter_that_the_file_does_not_train(self):
+        module = Classifier()
+        self.export(module, (self.x, self.labels))
+        found = check_small(module, self.path("model.onnx"),
+                            {"x": self.x, "labels": self.labels},
+                            F.cross_entropy, ["out.bias"])
+        self.assertEqual(found.lost, [
+            "'out.bias' is in the file, and not trained there, but PyTorch gives "
+            "it a gradient"])
+
     def test_losses(self):
         module = OwnLoss()
         found = self.export(module, (self.x, self.labels), loss=None)
@@ -412,6 +442,64 @@ class Export(Case):
         with self.assertRaisesRegex(zg.InvalidArgument, "nothing is left for"):
             zg.export(Classifier(), (self.x,), self.path("m.onnx"),
                       F.cross_entropy)
+
+    def test_a_loss_over_parameters(self):
+        for module, x in ((Classifier(), self.x),
+                          (Pictures(), torch.randn(6, 3, 6, 6))):
+            kept = list(module.parameters())
+
+            def loss(scores, labels, kept=kept):
+                return F.cross_entropy(scores, labels) + 0.1 * sum(
+                    one.pow(2).sum() for one in kept)
+            found = self.export(module, (x, self.labels), loss)
+            self.assertTrue(found.ok, found)
+
+    def test_what_is_trained_outside_of_the_module(self):
+        class Head(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.centers = nn.Parameter(torch.randn(4, 4))
+
+            def forward(self, scores, labels):
+                return F.cross_entropy(scores @ self.centers, labels)
+        head = Head()
+        for loss, text in (
+                (head, r"'centers' of loss= of shape \[4, 4\].*would not be"),
+                (lambda scores, labels: head(scores, labels),
+                 r"a tensor of shape \[4, 4\].*would not be trained")):
+            with self.assertRaisesRegex(zg.Error, text):
+                zg.compile(Classifier(), (self.x, self.labels), loss)
+        head.requires_grad_(False)
+        self.assertTrue(self.export(Classifier(), (self.x, self.labels),
+                                    head).ok)
+
+        class Own(Classifier):
+            """Takes gradients of what it has made itself."""
+            def forward(self, x):
+                return super().forward(x.requires_grad_())
+        self.assertTrue(self.export(Own(), (self.x, self.labels)).ok)
+
+    def test_a_gradient_penalty(self):
+        class Penalty(Classifier):
+            def forward(self, x):
+                x = x.detach().requires_grad_()
+                y = super().forward(x)
+                return torch.autograd.grad(y.sum(), x, create_graph=True)[0]
+        with self.assertRaisesRegex(zg.Error, "takes gradients itself"):
+            zg.compile(Penalty(), (self.x, self.x), F.mse_loss)
+
+    def test_a_module_of_float64(self):
+        torch.manual_seed(0)
+        module = nn.Sequential(
+            nn.Linear(8, 16, dtype=torch.float64), nn.Tanh(),
+            nn.Linear(16, 4, dtype=torch.float64))
+        example = (torch.randn(6, 8, dtype=torch.float64), self.labels)
+        plan = zg.compile(module, example, F.cross_entropy)
+        with zg.Trainer(plan) as trainer:
+            self.assertEqual(
+                trainer.step(example),
+                float(F.cross_entropy(module(example[0]),
+                                      self.labels).detach()))
 
     def test_dims_that_vary(self):
         module = nn.Sequential(nn.Embedding(4, 8), nn.Linear(8, 4))
@@ -609,10 +697,95 @@ class Export(Case):
         class Straight(Classifier):
             def forward(self, x):
                 return Doubled.apply(super().forward(x))
-        for module, text in ((Straight(), "Doubled of torch.autograd.Function"),
-                             (Buffered("no_grad"), "under torch.no_grad")):
-            with self.assertWarnsRegex(UserWarning, text):
-                zg.compile(module, (self.x, self.labels), F.cross_entropy)
+
+        class Scaled(Classifier):
+            def forward(self, x):
+                y = super().forward(x)
+                return y / y.abs().max().item()
+
+        class Bound(Classifier):
+            def forward(self, x):
+                with torch.no_grad():
+                    self.hidden.weight.clamp_(-0.1, 0.1)
+                return super().forward(x)
+        for module, text in (
+                (Straight(), "Doubled of torch.autograd.Function"),
+                (Buffered("no_grad"), "under torch.no_grad"),
+                (Scaled(), "numbers of Python.*'hidden.weight': the gradient"),
+                (Bound(), "forward.. changes hidden.weight in place")):
+            self.assertRegex("; ".join(self.warnings_of(module)), text)
+
+    def test_what_is_only_in_the_file_in_another_way(self):
+        """Nothing is said where the gradients are PyTorch's."""
+        class Squared(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return x * x
+
+            @staticmethod
+            def backward(ctx, gradient):
+                return 2 * gradient * ctx.saved_tensors[0]
+
+        class Same(Classifier):
+            def forward(self, x):
+                y = super().forward(x)
+                self.largest = float(y.max())
+                with torch.no_grad():
+                    best = super().forward(x).argmax(1, keepdim=True)
+                return Squared.apply(y).scatter(1, best, 0.0)
+
+        class Drawn(Classifier):
+            """Draws random numbers, as a variational autoencoder."""
+            def forward(self, x):
+                return super().forward(x + torch.randn_like(x))
+        channels = nn.Sequential(nn.Unflatten(1, (2, 4)), nn.Dropout1d(),
+                                 nn.Flatten(), nn.Linear(8, 4))
+        for module in Same(), Drawn(), channels, Classifier(dropout=0.3):
+            self.assertEqual(self.warnings_of(module), [])
+        for module in Drawn(), channels:
+            found = self.export(module, (self.x, self.labels))
+            self.assertIn("depends on random numbers", str(found))
+
+    def test_a_count_of_calls(self):
+        class Growing(Classifier):
+            calls = 0
+
+            def forward(self, x):
+                self.calls += 1
+                return super().forward(x) * min(1.0, self.calls / 100)
+        self.assertRegex("; ".join(self.warnings_of(Growing())),
+                         "does not compute what PyTorch does: .*hidden.weight")
+
+    def test_parameters_that_are_given_other_data(self):
+        class Assigned(Classifier):
+            def forward(self, x):
+                self.out.weight.data = self.out.weight.data / 2
+                return super().forward(x)
+        with self.assertRaisesRegex(zg.Error, "assigns .data of out.weight"):
+            self.warnings_of(Assigned())
+
+    def test_what_pytorch_cannot_export(self):
+        class Exponential(Classifier):
+            def forward(self, x):
+                return super().forward(x @ torch.linalg.matrix_exp(x.T @ x))
+        with self.assertRaises(zg.Error) as caught:
+            self.warnings_of(Exponential())
+        text = str(caught.exception)
+        self.assertIn("either exporter: No ONNX function found for "
+                      "aten.linalg_matrix_exp", text)
+        self.assertNotIn("\x1b", text)
+        self.assertLess(len(text.splitlines()), 5, text)
+
+    def test_a_loss_that_is_not_finite(self):
+        class Root(Classifier):
+            def forward(self, x):
+                return super().forward(x).sqrt()
+        found = self.export(Root(), (self.x, self.labels))
+        self.assertRegex(str(found), "nothing can be compared: "
+                         r"PyTorch's own loss \(nan\) is not finite")
+        self.assertEqual(len(found.lost), 1)
+        self.assertEqual(self.warnings_of(Root()), [])
 
     def test_mistakes(self):
         module, example = Classifier(), (self.x, self.labels)
