@@ -278,6 +278,7 @@ def export(module: torch.nn.Module, example: Any, path: str | os.PathLike,
     dims = _dims(dict(zip(names, arrays)), dynamic or {})
     with in_mode(module, training=True):
         seen = look(module, dict(zip(names, arrays)), loss)
+    with in_mode(module, training=True):  # with the statistics that it had
         _warn_of_sum(module, dict(zip(names, arrays)), dims, loss)
         _warn_of_random(module, dict(zip(names, arrays)), loss)
         wrapped = with_loss(module, names, seen.loss)
