@@ -5,11 +5,36 @@
 #include "mlir/IR/IRMapping.h"
 #include "passes/ir/zero/ZeroSpaces.h"
 
-#include <limits>
-
 using namespace mlir;
 using namespace mlir::zg;
 using namespace mlir::zg::sched;
+
+namespace {
+
+/// Returns a number that is the same for kernels that compute the same.
+uint64_t hashOf(sched::KernelOp kernel) {
+  DenseMap<Value, unsigned> numbers;
+  auto number = [&](Value value) {
+    return llvm::hash_value(
+        numbers.try_emplace(value, numbers.size()).first->second);
+  };
+  llvm::hash_code hash = llvm::hash_value(kernel.getOnHost());
+  kernel.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
+    hash = llvm::hash_combine(
+        hash, OperationEquivalence::computeHash(
+                  op, number, number, OperationEquivalence::IgnoreLocations));
+  });
+  return hash;
+}
+
+/// Returns whether kernels compute the same, wherever they come from.
+bool areSame(sched::KernelOp a, sched::KernelOp b) {
+  return a.getOnHost() == b.getOnHost() &&
+         OperationEquivalence::isRegionEquivalentTo(
+             &a.getBody(), &b.getBody(), OperationEquivalence::IgnoreLocations);
+}
+
+} // namespace
 
 FlatSymbolRefAttr KernelTable::intern(Operation *op) {
   auto builder = OpBuilder::atBlockEnd(module.getBody());
@@ -29,24 +54,14 @@ FlatSymbolRefAttr KernelTable::intern(Operation *op) {
   // Whoever computes it, the kernel is the same.
   zero::placeIn(zero::Space::device, body);
 
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  // All that decides what is computed and nothing else, whatever the options of
-  // zerograph-opt make of a printed op.
-  kernel->print(stream, OpPrintingFlags()
-                            .useLocalScope()
-                            .assumeVerified()
-                            .printGenericOpForm() // in which nothing has a name
-                            .enableDebugInfo(false)
-                            .elideLargeElementsAttrs(
-                                std::numeric_limits<int64_t>::max()));
-  auto [it, isNew] = kernels.try_emplace(text);
-  if (!isNew) {
-    kernel.erase();
-    return it->second;
+  SmallVector<sched::KernelOp, 1> &alike = kernels[hashOf(kernel)];
+  for (sched::KernelOp other : alike) {
+    if (areSame(other, kernel)) {
+      kernel.erase();
+      return FlatSymbolRefAttr::get(other);
+    }
   }
-  std::string name = "k" + std::to_string(kernels.size() - 1);
-  kernel.setSymName(name);
-  it->second = FlatSymbolRefAttr::get(module.getContext(), name);
-  return it->second;
+  kernel.setSymName("k" + std::to_string(count++));
+  alike.push_back(kernel);
+  return FlatSymbolRefAttr::get(kernel);
 }

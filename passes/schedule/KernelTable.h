@@ -4,7 +4,8 @@
 #define ZEROGRAPH_PASSES_SCHEDULE_KERNELTABLE_H
 
 #include "passes/ir/sched/SchedDialect.h"
-#include "llvm/ADT/StringMap.h"
+
+#include <unordered_map>
 
 namespace mlir::zg::sched {
 
@@ -19,9 +20,9 @@ public:
 
 private:
   ModuleOp module;
-  /// By the text of the body, which has neither locations nor the names of
-  /// operands.
-  llvm::StringMap<FlatSymbolRefAttr> kernels;
+  /// Those made so far, by a hash of what they compute.
+  std::unordered_map<uint64_t, SmallVector<KernelOp, 1>> kernels;
+  unsigned count = 0;
 };
 
 } // namespace mlir::zg::sched

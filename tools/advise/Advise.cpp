@@ -172,6 +172,21 @@ void inParallel(const Question &question, size_t count,
   all();
 }
 
+/// Returns the strategy whose plans are those of strategy `i`, which may be
+/// that itself: stages 1 and 2 differ only in what becomes of the gradients of
+/// a micro-batch before a step's last.
+size_t samePlansAs(const Question &question,
+                   const std::vector<Strategy> &strategies, size_t i) {
+  if (strategies[i].zero_stage != 2 || question.global_batch) {
+    return i;
+  }
+  Strategy other = strategies[i];
+  other.zero_stage = 1;
+  size_t found = std::find(strategies.begin(), strategies.end(), other) -
+                 strategies.begin();
+  return found < strategies.size() ? found : i;
+}
+
 /// Estimates strategies. Returns the trials in their order; if all are refused,
 /// the first one's error.
 absl::StatusOr<std::vector<Trial>>
@@ -179,8 +194,15 @@ tryAll(const Question &question, Estimator &estimator,
        const std::vector<Strategy> &strategies) {
   std::vector<Trial> trials(strategies.size());
   std::vector<absl::Status> refusals(strategies.size());
+  std::vector<size_t> different;
+  for (size_t i = 0; i < strategies.size(); ++i) {
+    if (samePlansAs(question, strategies, i) == i) {
+      different.push_back(i);
+    }
+  }
   std::mutex telling;
-  inParallel(question, strategies.size(), [&](size_t i) {
+  inParallel(question, different.size(), [&](size_t k) {
+    size_t i = different[k];
     auto tried = Trying(question, estimator, strategies[i]).estimate();
     refusals[i] = tried.status();
     trials[i] =
@@ -190,6 +212,12 @@ tryAll(const Question &question, Estimator &estimator,
       question.tried(trials[i]);
     }
   });
+  for (size_t i = 0; i < strategies.size(); ++i) {
+    size_t same = samePlansAs(question, strategies, i);
+    trials[i] = trials[same];
+    trials[i].strategy = strategies[i];
+    refusals[i] = refusals[same];
+  }
   bool any = std::any_of(refusals.begin(), refusals.end(),
                          [](const absl::Status &one) { return one.ok(); });
   if (!any && !strategies.empty()) {

@@ -17,6 +17,7 @@ struct Strategy {
   std::string recompute = "none", offload_optimizer = "none",
               offload_param = "none";
 
+  bool operator==(const Strategy &) const = default;
   /// Returns the options without dashes, and their values.
   std::vector<std::pair<std::string, std::string>> settings() const;
   /// "--zero 3 --recompute units": without those that do nothing.
