@@ -65,6 +65,8 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
   void collect(ModuleOp module) {
     reductionsOf.clear();
     updatesOf.clear();
+    left.clear();
+    read.clear();
     module.walk([&](ReduceScatterOp reduce) {
       reductionsOf[reduce.getUnit()].push_back(reduce);
     });
@@ -73,6 +75,14 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
         auto state = program.getResultAttrOfType<StateAttr>(i, kUpdatesAttr);
         if (state && state.getRole() == kParamRole) {
           updatesOf[state.getUnit()].push_back(state.getSegment());
+        }
+        Value value = program.front().getTerminator()->getOperand(i);
+        left.try_emplace({program, state}, value);
+      }
+      for (BlockArgument argument : program.getArguments()) {
+        if (!argument.use_empty()) {
+          read.insert({program, program.getArgAttr(argument.getArgNumber(),
+                                                   kStateAttr)});
         }
       }
     }
@@ -188,16 +198,11 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
       return false;
     }
     auto update = getOperation().lookupSymbol<nn::ProgramOp>(kUpdateProgram);
-    bool read = false;
-    for (unsigned i = 0; update && i < update.getNumArguments(); ++i) {
-      read |= update.getArgAttr(i, kStateAttr) == state &&
-              !update.getArgument(i).use_empty();
-    }
-    Value left = update ? updateOf(update, state) : Value();
-    if (!read || !left || !left.getDefiningOp<nn::ConstantOp>()) {
+    bool isRead = update && read.contains({update, state});
+    if (!isRead || !leavesZero(update, state)) {
       sum.emitOpError("makes a sum of gradients of unit ")
           << unit.getName() << " that @update does not "
-          << (read ? "leave zero" : "read");
+          << (isRead ? "leave zero" : "read");
       return false;
     }
     return true;
@@ -214,9 +219,7 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
                                                            kStateAttr)
                       : StateAttr();
     auto micro = getOperation().lookupSymbol<nn::ProgramOp>(kMicroProgram);
-    Value left = state ? updateOf(update, state) : Value();
-    if (state && micro && updateOf(micro, state) && left &&
-        left.getDefiningOp<nn::ConstantOp>()) {
+    if (state && micro && updateOf(micro, state) && leavesZero(update, state)) {
       return true;
     }
     sum.emitOpError("reduces gradients of unit ")
@@ -227,13 +230,13 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
 
   /// Returns what the program leaves in the state, before it is transferred
   /// there; null where the program leaves the state as it was.
-  Value updateOf(nn::ProgramOp program, StateAttr state) {
-    for (unsigned i = 0; i < program.getNumResults(); ++i) {
-      if (program.getResultAttr(i, kUpdatesAttr) == state) {
-        return beforeTransfers(program.front().getTerminator()->getOperand(i));
-      }
-    }
-    return {};
+  Value updateOf(nn::ProgramOp program, StateAttr state) const {
+    Value value = left.lookup({program, state});
+    return value ? beforeTransfers(value) : value;
+  }
+  bool leavesZero(nn::ProgramOp program, StateAttr state) const {
+    Value value = updateOf(program, state);
+    return value && value.getDefiningOp<nn::ConstantOp>();
   }
 
   /// Checks that no collective moves what is each rank's own.
@@ -268,6 +271,9 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
   /// updated.
   DenseMap<int64_t, SmallVector<ReduceScatterOp>> reductionsOf;
   DenseMap<int64_t, SmallVector<int64_t>> updatesOf;
+  /// What programs leave in states, and the states that they read.
+  DenseMap<std::pair<Operation *, Attribute>, Value> left;
+  DenseSet<std::pair<Operation *, Attribute>> read;
 };
 
 } // namespace
