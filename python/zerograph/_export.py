@@ -78,9 +78,25 @@ def _shapes(names, dims) -> dict[str, dict]:
 
 
 def _export_newer(wrapped, arrays, names, dims, path) -> None:
-    torch.onnx.export(wrapped, arrays, path, dynamo=True, optimize=False,
-                      input_names=names, output_names=["loss"],
-                      dynamic_shapes=_shapes(names, dims), verbose=False)
+    program = torch.onnx.export(
+        wrapped, arrays, dynamo=True, optimize=False, input_names=names,
+        output_names=["loss"], dynamic_shapes=_shapes(names, dims),
+        verbose=False)
+    _rename_twins(program.model)
+    program.save(path, external_data=True)
+
+
+def _rename_twins(model) -> None:
+    """Gives what nodes make names of their own: the exporter calls it after
+    PyTorch's functions, as parameters and arguments may be called too."""
+    import onnx_ir
+    taken = {*(one.name for one in model.graph.inputs),
+             *model.graph.initializers}
+    for node in onnx_ir.traversal.RecursiveGraphIterator(model.graph):
+        for one in node.outputs:
+            while one.name and one.name in taken:
+                one.name += "_"
+            taken.add(one.name)
 
 
 def _export_older(wrapped, arrays, names, dims, path) -> None:

@@ -237,6 +237,17 @@ class Wrapper(nn.Module):
         return self.base(*args, **kwargs)
 
 
+class Namesakes(nn.Module):
+    """Calls what it has and is given as PyTorch calls its functions."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Parameter(torch.randn(4, 8))
+
+    def forward(self, mul):
+        return F.linear(mul * 2, self.linear)
+
+
 class LeftPadded(nn.Module):
     """Attends to what is not padding: the first words see nothing."""
 
@@ -300,6 +311,7 @@ class Export(Case):
                 (Causal(), (torch.randn(6, 5, 8), self.labels)),
                 (nn.Sequential(encoder, nn.Flatten(), nn.Linear(40, 4)),
                  {"input": torch.randn(6, 5, 8), "y": self.labels}),
+                (Namesakes(), (self.x, self.labels)),
                 (LeftPadded(flags=True), (words, seen, self.labels)),
                 (LeftPadded(flags=False), (words, seen, self.labels))):
             with self.subTest(type(module).__name__):
