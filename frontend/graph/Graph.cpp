@@ -78,8 +78,11 @@ void Graph::indexNodes(std::set<std::string> &defined) {
   for (int n = 0; n < proto.node_size(); ++n) {
     for (const std::string &output : proto.node(n).output()) {
       if (!output.empty() && !defined.insert(output).second) {
-        fail("node '", nodeName(proto.node(n)), "' defines '", output,
-             "', which is defined already");
+        fail(
+            "node '", nodeName(proto.node(n)), "' defines '", output,
+            "', which is defined already: a value has one name. PyTorch's "
+            "exporter makes such a file of a parameter or an argument that is "
+            "called as its functions are; call it otherwise, and export again");
       }
       if (!output.empty()) {
         producer.emplace(output, n);
