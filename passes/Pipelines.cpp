@@ -214,7 +214,8 @@ void buildKernels(OpPassManager &passes, const TargetInfo &target) {
 
 void buildSchedule(OpPassManager &passes, const TargetInfo &target) {
   passes.addPass(sched::createLowerToSched(target));
-  // Correct first, then the same with fewer waits.
+  // Elides after both have placed awaits: those of one may follow from the
+  // other's.
   passes.addPass(sched::createPlaceEvents());
   passes.addPass(sched::createThrottle());
   passes.addPass(sched::createElideWaits());

@@ -134,19 +134,22 @@ void AttentionCandidate::findScores(Value value) {
 }
 
 /// Returns the samples and heads: those that a bias is repeated for, else those
-/// that the softmax has. Where that has them merged, its scores may not, as
-/// where a mask is added.
+/// that the softmax has. A softmax that has them merged may be of scores that
+/// have not, as for a mask to be added.
 SmallVector<int64_t, 4> AttentionCandidate::leading() {
-  Value matrices = bias ? bias.repeated() : softmax.getResult();
-  ArrayRef<int64_t> rows = shapeOf(softmax).take_back(2);
+  if (bias) {
+    return leadingOf(shapeOf(bias.repeated()));
+  }
+  ArrayRef<int64_t> shape = shapeOf(softmax);
   for (Operation *member : members) {
     Value value = member->getResult(0);
-    if (shapeOf(matrices).size() == 3 && shapeOf(value).size() > 3 &&
-        shapeOf(value).take_back(2) == rows && dependsOnScores(value)) {
-      matrices = value;
+    if (shape.size() == 3 && shapeOf(value).size() > 3 &&
+        shapeOf(value).take_back(2) == shape.take_back(2) &&
+        dependsOnScores(value)) {
+      shape = shapeOf(value);
     }
   }
-  return leadingOf(shapeOf(matrices));
+  return leadingOf(shape);
 }
 
 bool AttentionCandidate::dependsOnScores(Value value) {

@@ -31,13 +31,19 @@ Value ScoreRegion::shaped(Value value) {
 
 /// Returns a copy of a value in its own shape.
 Value ScoreRegion::copied(Value value) {
-  if (!copies.contains(value)) {
-    Operation *op = value.getDefiningOp();
-    for (Value operand : op->getOperands()) {
-      copied(operand);
-    }
-    b.builder.clone(*op, copies);
+  if (Value copy = copies.lookupOrNull(value)) {
+    return copy;
   }
+  if (Value inside = known.lookup(value)) {
+    Value copy = b.reshape(inside, shapeOf(value));
+    copies.map(value, copy);
+    return copy;
+  }
+  Operation *op = value.getDefiningOp();
+  for (Value operand : op->getOperands()) {
+    copied(operand);
+  }
+  b.builder.clone(*op, copies);
   return copies.lookup(value);
 }
 

@@ -21,11 +21,14 @@ constexpr unsigned kMaxRecomputedCostly = 4;
 
 int64_t bytesOf(Value value) { return nn::tensorBytes(value.getType()); }
 
-/// Returns the bytes of the values that have at least as many elements as one.
-int64_t largeBytes(const llvm::SetVector<Value> &values, Value one) {
+/// Returns the bytes of those leaves that have at least as many elements as
+/// `value` and that a kernel does not read anyway.
+int64_t largeBytes(const llvm::SetVector<Value> &leaves, const Inputs &inputs,
+                   Value value) {
   int64_t bytes = 0;
-  for (Value value : values) {
-    bytes += elementsOf(value) >= elementsOf(one) ? bytesOf(value) : 0;
+  for (Value leaf : leaves) {
+    bool isLarge = elementsOf(leaf) >= elementsOf(value);
+    bytes += isLarge && !inputs.leaves.contains(leaf) ? bytesOf(leaf) : 0;
   }
   return bytes;
 }
@@ -107,8 +110,8 @@ bool Materializer::collect(const KernelSpec &spec, Operation *op,
                 exclusive && root->hasOneUse() && haveOneUse(source.chain),
                 deeper);
     int64_t newBytes = deeper.newBytes - attempt.newBytes;
-    int64_t more = largeBytes(deeper.leaves, source.root) -
-                   largeBytes(attempt.leaves, source.root);
+    int64_t more = largeBytes(deeper.leaves, spec.inputs, source.root) -
+                   largeBytes(attempt.leaves, spec.inputs, source.root);
     bool isCheaper = isExpected
                          ? newBytes == 0 && deeper.costly == attempt.costly &&
                                more <= bytesOf(source.root)
@@ -135,9 +138,8 @@ bool Materializer::fits(const KernelSpec &spec, const Source &source,
   }
   if (spec.group && spec.form == KernelForm::rows) {
     // One large buffer may be read instead of another, but not several.
-    llvm::SetVector<Value> leaves = attempt.leaves;
-    leaves.remove_if([&](Value leaf) { return inputs.leaves.contains(leaf); });
-    if (largeBytes(leaves, source.root) > bytesOf(source.root)) {
+    if (largeBytes(attempt.leaves, inputs, source.root) >
+        bytesOf(source.root)) {
       return false;
     }
   }

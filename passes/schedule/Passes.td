@@ -50,9 +50,8 @@ def PlaceEvents : Pass<"sched-place-events", "::mlir::ModuleOp"> {
     its bytes before. Awaits that were there are dropped, so that after packing
     none is left of `sched-throttle` that no bytes needed.
 
-    What is done when a step begins by awaits before is not awaited again; more
-    than needed is left where a later await of the same step says it too, which
-    `sched-elide-waits` drops.
+    A step does not await what earlier awaits order before it. It may await two
+    steps of which the later follows the earlier; `sched-elide-waits` drops such.
 
     bitwise: orders steps and changes none.
   }];

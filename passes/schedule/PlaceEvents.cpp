@@ -113,8 +113,8 @@ private:
         AccessAttr access = step.access(i);
         const History &uses = history[slice];
         forOthers(own, uses, [&](const Uses &other) {
-          // The latest first: what is done when the step begins anyway, and
-          // all before that, needs no look.
+          // Stops at the first that is done when the step begins anyway: so
+          // are those before it on its stream.
           for (const Use &before :
                llvm::reverse(access.writes() ? other.accesses : other.writes)) {
             if (clocks.before(before.index, index)) {

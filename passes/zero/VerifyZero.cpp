@@ -271,8 +271,9 @@ struct VerifyZero : impl::VerifyZeroBase<VerifyZero> {
   /// updated.
   DenseMap<int64_t, SmallVector<ReduceScatterOp>> reductionsOf;
   DenseMap<int64_t, SmallVector<int64_t>> updatesOf;
-  /// What programs leave in states, and the states that they read.
+  /// Holds the value that a program leaves in a state.
   DenseMap<std::pair<Operation *, Attribute>, Value> left;
+  /// Holds the states that a program reads.
   DenseSet<std::pair<Operation *, Attribute>> read;
 };
 

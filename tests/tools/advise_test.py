@@ -51,6 +51,27 @@ class Advise(Case):
                 *SMALL).stdout)
             self.assertEqual(seen["fits"], fits, size)
 
+    def test_stages_1_and_2_differ_by_accumulation(self):
+        # So advice tries one of them where there is none.
+        for options in ([], ["--recompute", "units"],
+                        ["--offload-optimizer", "cpu"]):
+            plans = []
+            for stage in "12":
+                self.succeeds("compile", GPT, "-o", "x.zgplan", "--dim",
+                              "seq=16", "--ranks", "2", "--target",
+                              "cuda:sm_90", "--zero", stage, "--convolution",
+                              "generated", "--micro-batch", "4", *options)
+                plan = json.loads(self.succeeds("inspect", "x.zgplan",
+                                                "--json").stdout)
+                self.assertEqual(plan.pop("zero_stage"), int(stage))
+                del plan["hash"]
+                plans.append(plan)
+            self.assertEqual(*plans)
+        trials = {t["strategy"]: t for t in self.advise("--recompute", "none")
+                  ["trials"]}
+        first, second = trials["--zero 1"], trials["--zero 2"]
+        self.assertEqual({**second, "strategy": "--zero 1"}, first)
+
     def test_what_does_not_fit_says_what_it_needs(self):
         result = self.run_program(*ADVISE, "--what-if", "memory=5.14",
                                   "--recompute", "none", "--zero", "0")

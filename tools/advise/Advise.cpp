@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <thread>
 #include <utility>
@@ -172,21 +173,6 @@ void inParallel(const Question &question, size_t count,
   all();
 }
 
-/// Returns the strategy whose plans are those of strategy `i`, which may be
-/// that itself: stages 1 and 2 differ only in what becomes of the gradients of
-/// a micro-batch before a step's last.
-size_t samePlansAs(const Question &question,
-                   const std::vector<Strategy> &strategies, size_t i) {
-  if (strategies[i].zero_stage != 2 || question.global_batch) {
-    return i;
-  }
-  Strategy other = strategies[i];
-  other.zero_stage = 1;
-  size_t found = std::find(strategies.begin(), strategies.end(), other) -
-                 strategies.begin();
-  return found < strategies.size() ? found : i;
-}
-
 /// Estimates strategies. Returns the trials in their order; if all are refused,
 /// the first one's error.
 absl::StatusOr<std::vector<Trial>>
@@ -194,15 +180,8 @@ tryAll(const Question &question, Estimator &estimator,
        const std::vector<Strategy> &strategies) {
   std::vector<Trial> trials(strategies.size());
   std::vector<absl::Status> refusals(strategies.size());
-  std::vector<size_t> different;
-  for (size_t i = 0; i < strategies.size(); ++i) {
-    if (samePlansAs(question, strategies, i) == i) {
-      different.push_back(i);
-    }
-  }
   std::mutex telling;
-  inParallel(question, different.size(), [&](size_t k) {
-    size_t i = different[k];
+  inParallel(question, strategies.size(), [&](size_t i) {
     auto tried = Trying(question, estimator, strategies[i]).estimate();
     refusals[i] = tried.status();
     trials[i] =
@@ -212,12 +191,6 @@ tryAll(const Question &question, Estimator &estimator,
       question.tried(trials[i]);
     }
   });
-  for (size_t i = 0; i < strategies.size(); ++i) {
-    size_t same = samePlansAs(question, strategies, i);
-    trials[i] = trials[same];
-    trials[i].strategy = strategies[i];
-    refusals[i] = refusals[same];
-  }
   bool any = std::any_of(refusals.begin(), refusals.end(),
                          [](const absl::Status &one) { return one.ok(); });
   if (!any && !strategies.empty()) {
@@ -274,6 +247,43 @@ absl::Status adviseOf(const Question &question, Estimator &estimator,
   return makeFastestWhole(question, estimator, advice);
 }
 
+/// Returns the strategy whose plans are those of one of stage 2: what becomes
+/// of gradients before the last micro-batch of a step is all that tells them
+/// apart.
+std::optional<Strategy> samePlansAs(const Question &question,
+                                    const Strategy &strategy) {
+  Strategy other = strategy;
+  other.zero_stage = 1;
+  bool isAsked =
+      std::find(question.strategies.begin(), question.strategies.end(),
+                other) != question.strategies.end();
+  return strategy.zero_stage == 2 && !question.global_batch && isAsked
+             ? std::optional(other)
+             : std::nullopt;
+}
+
+/// Adds the trials of strategies that have others' plans, after these.
+void addEquivalents(const Question &question, Advice &advice) {
+  for (const Strategy &strategy : question.strategies) {
+    std::optional<Strategy> same = samePlansAs(question, strategy);
+    for (std::vector<Trial> *trials : {&advice.trials, &advice.rejected}) {
+      auto found =
+          std::find_if(trials->begin(), trials->end(), [&](const Trial &trial) {
+            return trial.strategy == same;
+          });
+      if (found != trials->end()) {
+        Trial trial = *found;
+        trial.strategy = strategy;
+        trials->insert(found + 1, trial);
+        if (question.tried) {
+          question.tried(trial);
+        }
+        break;
+      }
+    }
+  }
+}
+
 } // namespace
 
 const Trial *nearestThatFits(const Trial &rejected, const Advice &advice) {
@@ -290,13 +300,16 @@ absl::StatusOr<Advice> advise(const Question &question, Estimator &estimator) {
   std::vector<Strategy> first, second;
   for (const Strategy &strategy : question.strategies) {
     bool later = offloads(strategy) && !question.all;
-    (later ? second : first).push_back(strategy);
+    if (!samePlansAs(question, strategy)) {
+      (later ? second : first).push_back(strategy);
+    }
   }
   Advice advice;
   ZG_RETURN_IF_ERROR(adviseOf(question, estimator, first, advice));
   if (advice.trials.empty()) {
     ZG_RETURN_IF_ERROR(adviseOf(question, estimator, second, advice));
   }
+  addEquivalents(question, advice);
   return advice;
 }
 

@@ -130,6 +130,26 @@ nn.program @viewed(%q: tensor<6x8x2xf32>, %k: tensor<6x8x2xf32>, %mask: tensor<2
 
 // -----
 
+// A bias that is trained says what samples and heads are.
+
+// CHECK-LABEL: nn.program @biased(
+// CHECK: nn.attention %{{.*}}, %{{.*}}, %{{.*}} with %mask, %{{.*}} : (tensor<6x256x1x2xf32>, {{.*}} tensor<2x1x256x256xf32>, tensor<1x256x256xf32>)
+// CHECK-NEXT: ^bb0(%{{.*}}: tensor<6x1x256x256xf32>,
+nn.program @biased(%q: tensor<6x256x2xf32>, %mask: tensor<2x1x256x256xf32>, %bias: tensor<1x256x256xf32> {nn.parameter = #nn.parameter<"bias", module = "", trainable = true, init = normal>} loc("bias")) -> tensor<6x256x2xf32> {
+  %s = nn.matmul %q, %q transpose_b : tensor<6x256x2xf32>, tensor<6x256x2xf32> -> tensor<6x256x256xf32>
+  %b = nn.broadcast %bias : tensor<1x256x256xf32> -> tensor<6x256x256xf32>
+  %s1 = nn.binary add %s, %b : tensor<6x256x256xf32>
+  %s2 = nn.reshape %s1 : tensor<6x256x256xf32> -> tensor<2x3x256x256xf32>
+  %m = nn.broadcast %mask : tensor<2x1x256x256xf32> -> tensor<2x3x256x256xf32>
+  %x = nn.binary add %s2, %m : tensor<2x3x256x256xf32>
+  %x1 = nn.reshape %x : tensor<2x3x256x256xf32> -> tensor<6x256x256xf32>
+  %p = nn.softmax %x1 : tensor<6x256x256xf32>
+  %o = nn.matmul %p, %q : tensor<6x256x256xf32>, tensor<6x256x2xf32> -> tensor<6x256x2xf32>
+  nn.return %o : tensor<6x256x2xf32>
+}
+
+// -----
+
 // Windows of a sample have masks of their own: samples and windows merge before
 // the mask is repeated for heads, so no more than that is in memory.
 

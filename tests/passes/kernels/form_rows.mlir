@@ -191,3 +191,27 @@ nn.program @repeated(%x: tensor<8x8xf32>, %b: tensor<1x8xf32>, %w: tensor<8x8xf3
   %r = nn.binary mul %wide, %p : tensor<8x8xf32>
   nn.return %r, %y : tensor<8x8xf32>, tensor<8x8xf32>
 }
+
+// What two kernels read is stored for neither, if both can make it of what is
+// there: so of a norm its operand is kept, and not its result too.
+// CHECK-LABEL: nn.program @norm_again
+// CHECK: %[[X:.+]]:3 = nn.kernel rows (%{{.*}} = %a, %{{.*}} = %b)
+// CHECK: nn.kernel rows (%{{.*}} = %[[X]]#0, %{{.*}} = %{{.*}}) : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+// CHECK: nn.kernel rows (%{{.*}} = %{{.*}}, %{{.*}} = %[[X]]#0, %{{.*}} = %[[X]]#1) : {{.*}} -> tensor<4x1xf32>
+// CHECK: nn.kernel columns (%{{.*}} = %{{.*}}, %{{.*}} = %[[X]]#0, %{{.*}} = %[[X]]#1) : {{.*}} -> tensor<1x8xf32>
+nn.program @norm_again(%a: tensor<4x8xf32>, %b: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> (tensor<4x8xf32>, tensor<8xf32>, tensor<4xf32>) {
+  %x = nn.binary add %a, %b : tensor<4x8xf32>
+  %m = nn.reduce max %x [1] : tensor<4x8xf32> -> tensor<4x1xf32>
+  %mb = nn.broadcast %m : tensor<4x1xf32> -> tensor<4x8xf32>
+  %y = nn.binary sub %x, %mb : tensor<4x8xf32>
+  %e = nn.binary mul %y, %y : tensor<4x8xf32>
+  %d = nn.matmul %e, %w : tensor<4x8xf32>, tensor<8x8xf32> -> tensor<4x8xf32>
+  %x2 = nn.binary add %x, %d : tensor<4x8xf32>
+  %d2 = nn.matmul %x2, %w : tensor<4x8xf32>, tensor<8x8xf32> -> tensor<4x8xf32>
+  %dy = nn.binary mul %d2, %y : tensor<4x8xf32>
+  %c = nn.reduce sum %dy [0] : tensor<4x8xf32> -> tensor<1x8xf32>
+  %c1 = nn.reshape %c : tensor<1x8xf32> -> tensor<8xf32>
+  %r = nn.reduce sum %dy [1] : tensor<4x8xf32> -> tensor<4x1xf32>
+  %r1 = nn.reshape %r : tensor<4x1xf32> -> tensor<4xf32>
+  nn.return %x2, %c1, %r1 : tensor<4x8xf32>, tensor<8xf32>, tensor<4xf32>
+}
