@@ -1,0 +1,300 @@
+"""Exporting PyTorch modules: what is lost is named, and nothing else."""
+
+import warnings
+
+from package import need
+
+need("torch", "onnx", "onnxscript")
+
+import numpy as np  # noqa: E402
+import onnx  # noqa: E402
+import torch  # noqa: E402
+import zerograph as zg  # noqa: E402
+from export_models import (  # noqa: E402
+    Buffered, Classifier, Doubled, ExportCase, Scaled, Unknown, Words)
+from support import main  # noqa: E402
+from torch import nn  # noqa: E402
+from torch.nn import functional as F  # noqa: E402
+from zerograph._check import check_small  # noqa: E402
+
+
+class ExportWarnings(ExportCase):
+
+    def test_what_is_lost_is_named(self):
+        ids = self.ids.clone()
+        ids[0, 0] = 0
+        self.lost(Words(scale_grad_by_freq=True), (ids, self.labels),
+                  "scale_grad_by_freq")
+        self.lost(Words(max_norm=0.5), (ids, self.labels), "max_norm")
+        self.lost(Buffered("detach"), (self.x, self.labels), "detach()")
+        self.lost(Buffered("no_grad"), (self.x, self.labels),
+                  "'first.weight': PyTorch gives it no gradient")
+        self.lost(Unknown(scaled=True),
+                  (torch.randn(6, 3, 6, 6), self.labels),
+                  "'scale' is in the file, and not trained there")
+        frozen = Classifier()
+        frozen.hidden.weight.requires_grad_(False)
+        found = self.lost(frozen, (self.x, self.labels),
+                          "requires_grad=False")
+        self.assertEqual(found.freeze, ["hidden.weight"])
+
+    def test_a_file_of_the_older_exporter(self):
+        """It loses more, in silence."""
+        def write(module, example, **options):
+            class WithLoss(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.model = module
+
+                def forward(self, x, labels):
+                    return F.cross_entropy(self.model(x), labels)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                torch.onnx.export(
+                    WithLoss().train(), example, self.path("old.onnx"),
+                    dynamo=False, input_names=["x", "labels"],
+                    do_constant_folding=False, opset_version=17,
+                    dynamic_axes={"x": {0: "batch"}, "labels": {0: "batch"}},
+                    **options)
+            return zg.check(module, self.path("old.onnx"),
+                            dict(zip(("x", "labels"), example)),
+                            loss=F.cross_entropy)
+
+        training = {"training": torch.onnx.TrainingMode.TRAINING}
+        ids = self.ids.clone()
+        ids[0, 0] = 0
+
+        class Renamed(Words):
+            def forward(self, x):
+                return super().forward(x)
+        self.assertIn("padding_idx was not written: row 0 is trained",
+                      str(write(Renamed(padding_idx=0), (ids, self.labels),
+                                **training)))
+        self.assertIn("1 of 1 dropouts are not in the file",
+                      str(write(Classifier(dropout=0.5),
+                                (self.x, self.labels))))
+        self.assertIn("'first.weight': PyTorch gives it no gradient",
+                      str(write(Buffered("detach"), (self.x, self.labels),
+                                **training)))
+        self.assertIn("'scale' is a buffer, and trained here",
+                      str(write(Buffered(), (self.x, self.labels),
+                                **training)))
+        self.assertTrue(write(Classifier(), (self.x, self.labels),
+                              **training).ok)
+
+    def test_a_file_of_another_module(self):
+        self.export(Classifier(), (self.x, self.labels))
+        torch.manual_seed(1)
+        found = zg.check(Classifier(), self.path("model.onnx"),
+                         (self.x, self.labels), F.cross_entropy)
+        self.assertTrue(any("the loss is" in one for one in found.lost), found)
+        self.assertTrue(any("'out.weight' is not in the file" in one
+                            for one in found.lost), found)
+        with self.assertRaisesRegex(zg.InvalidArgument, "no such file"):
+            zg.check(Classifier(), self.path("no.onnx"), (self.x, self.labels))
+
+    def test_a_parameter_that_the_file_does_not_train(self):
+        module = Classifier()
+        self.export(module, (self.x, self.labels))
+        found = check_small(module, self.path("model.onnx"),
+                            {"x": self.x, "labels": self.labels},
+                            F.cross_entropy, ["out.bias"])
+        self.assertEqual(found.lost, [
+            "'out.bias' is in the file, and not trained there, but PyTorch gives "
+            "it a gradient"])
+
+    def test_what_is_trained_outside_of_the_module(self):
+        class Head(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.centers = nn.Parameter(torch.randn(4, 4))
+
+            def forward(self, scores, labels):
+                return F.cross_entropy(scores @ self.centers, labels)
+        head = Head()
+        for loss, text in (
+                (head, r"'centers' of loss= of shape \[4, 4\].*would not be"),
+                (lambda scores, labels: head(scores, labels),
+                 r"a tensor of shape \[4, 4\].*would not be trained")):
+            with self.assertRaisesRegex(zg.Error, text):
+                zg.compile(Classifier(), (self.x, self.labels), loss)
+        head.requires_grad_(False)
+        self.assertTrue(self.export(Classifier(), (self.x, self.labels),
+                                    head).ok)
+
+        class Own(Classifier):
+            """Takes gradients of what it has made itself."""
+            def forward(self, x):
+                return super().forward(x.requires_grad_())
+        self.assertTrue(self.export(Own(), (self.x, self.labels)).ok)
+
+    def test_a_gradient_penalty(self):
+        class Penalty(Classifier):
+            def forward(self, x):
+                x = x.detach().requires_grad_()
+                y = super().forward(x)
+                return torch.autograd.grad(y.sum(), x, create_graph=True)[0]
+        with self.assertRaisesRegex(zg.Error, "takes gradients itself"):
+            zg.compile(Penalty(), (self.x, self.x), F.mse_loss)
+
+    def test_what_no_file_can_say(self):
+        class Forked(Classifier):
+            def forward(self, x):
+                return super().forward(-x if x.sum() > 0 else x)
+
+        class Unused(Classifier):
+            def __init__(self):
+                super().__init__()
+                self.spare = nn.Linear(3, 3)
+
+        class ForkedNorm(Forked):
+            def __init__(self):
+                super().__init__()
+                self.norm = nn.BatchNorm1d(self.out.out_features)
+
+            def forward(self, x):
+                return self.norm(super().forward(x))
+
+        for module in Forked(), ForkedNorm():
+            with self.assertRaisesRegex(zg.Error, "another path by the values.*"
+                                        "export_warnings_test.py:.*x.sum"):
+                self.export(module, (self.x, self.labels))
+        self.assertTrue(self.export(Unused(), (self.x, self.labels)).ok)
+        zg.compile(Unused(), example=(self.x, self.labels),
+                   loss=F.cross_entropy)
+        with self.assertWarnsRegex(UserWarning, "in evaluation mode"):
+            zg.export(Classifier().eval(), (self.x, self.labels),
+                      self.path("m.onnx"), F.cross_entropy)
+
+    def test_a_sum_over_samples(self):
+        with self.assertWarnsRegex(UserWarning, "a sum over samples"):
+            zg.export(Classifier(), (self.x, self.labels), self.path("m.onnx"),
+                      nn.CrossEntropyLoss(reduction="sum"))
+        onnx_names = [one.name for one in
+                      onnx.load(self.path("m.onnx")).graph.input]
+        plan = zg.compile(self.path("m.onnx"), example=(self.x, self.labels))
+        self.assertEqual(plan.inputs, onnx_names)
+        with self.assertRaisesRegex(zg.InvalidArgument, "the example has 1 arrays, and the model "
+                                    "2 inputs: x, labels"):
+            zg.compile(self.path("m.onnx"), example=(self.x,))
+
+    def test_random_numbers_of_others(self):
+        class Masked(Classifier):
+            def forward(self, x):
+                kept = torch.from_numpy(np.random.rand(8) > 0.5)
+                return super().forward(x * kept)
+        with self.assertWarnsRegex(UserWarning, "random numbers that are not "
+                                   "PyTorch's.*every step would take the same"):
+            zg.export(Masked(), (self.x, self.labels), self.path("model.onnx"),
+                      F.cross_entropy, compare=False)
+
+    def test_gradients_that_are_not_in_the_file(self):
+        class Straight(Classifier):
+            def forward(self, x):
+                return Doubled.apply(super().forward(x))
+
+        class Scaled(Classifier):
+            def forward(self, x):
+                y = super().forward(x)
+                return y / y.abs().max().item()
+
+        class Bound(Classifier):
+            def forward(self, x):
+                with torch.no_grad():
+                    self.hidden.weight.clamp_(-0.1, 0.1)
+                return super().forward(x)
+        for module, text in (
+                (Straight(), "Doubled of torch.autograd.Function"),
+                (Buffered("no_grad"), "under torch.no_grad"),
+                (Scaled(), "numbers of Python.*'hidden.weight': the gradient"),
+                (Bound(), "forward.. changes hidden.weight in place")):
+            self.assertRegex("; ".join(self.warnings_of(module)), text)
+
+    def test_what_is_only_in_the_file_in_another_way(self):
+        """Nothing is said where the gradients are PyTorch's."""
+        class Squared(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return x * x
+
+            @staticmethod
+            def backward(ctx, gradient):
+                return 2 * gradient * ctx.saved_tensors[0]
+
+        class Same(Classifier):
+            def forward(self, x):
+                y = super().forward(x)
+                self.largest = float(y.max())
+                with torch.no_grad():
+                    best = super().forward(x).argmax(1, keepdim=True)
+                return Squared.apply(y).scatter(1, best, 0.0)
+
+        class Drawn(Classifier):
+            """Draws random numbers, as a variational autoencoder."""
+            def forward(self, x):
+                return super().forward(x + torch.randn_like(x))
+        channels = nn.Sequential(nn.Unflatten(1, (2, 4)), nn.Dropout1d(),
+                                 nn.Flatten(), nn.Linear(8, 4))
+        for module in Same(), Drawn(), channels, Classifier(dropout=0.3):
+            self.assertEqual(self.warnings_of(module), [])
+        for module in Drawn(), channels:
+            found = self.export(module, (self.x, self.labels))
+            self.assertIn("depends on random numbers", str(found))
+
+    def test_a_count_of_calls(self):
+        class Growing(Classifier):
+            calls = 0
+
+            def forward(self, x):
+                self.calls += 1
+                return super().forward(x) * min(1.0, self.calls / 100)
+        self.assertRegex("; ".join(self.warnings_of(Growing())),
+                         "does not compute what PyTorch does: .*hidden.weight")
+
+    def test_what_pytorch_cannot_export(self):
+        class Exponential(Classifier):
+            def forward(self, x):
+                return super().forward(x @ torch.linalg.matrix_exp(x.T @ x))
+        with self.assertRaises(zg.Error) as caught:
+            self.warnings_of(Exponential())
+        text = str(caught.exception)
+        self.assertIn("either exporter: No ONNX function found for "
+                      "aten.linalg_matrix_exp", text)
+        self.assertNotIn("\x1b", text)
+        self.assertLess(len(text.splitlines()), 5, text)
+
+    def test_a_loss_that_is_not_finite(self):
+        class Root(Classifier):
+            def forward(self, x):
+                return super().forward(x).sqrt()
+        found = self.export(Root(), (self.x, self.labels))
+        self.assertRegex(str(found), "nothing can be compared: "
+                         r"PyTorch's own loss \(nan\) is not finite")
+        self.assertEqual(len(found.lost), 1)
+        self.assertEqual(self.warnings_of(Root()), [])
+
+    def test_mistakes(self):
+        module, example = Classifier(), (self.x, self.labels)
+        for call, part in (
+                (lambda: zg.compile(module, example), "takes no labels: give"),
+                (lambda: zg.compile(module, example, nn.CrossEntropyLoss(
+                    reduction="none")),
+                 r"returned a tensor of shape \[.*\], expected one number"),
+                (lambda: zg.compile(module, example, "cross_entropy"),
+                 "expected a function of the output"),
+                (lambda: zg.compile(module), "give example="),
+                (lambda: zg.compile("m.onnx", example), "no such file"),
+                (lambda: zg.compile(module, ((self.x, 1), self.labels),
+                                    F.cross_entropy), "one array"),
+                (lambda: zg.compile(module, example, F.cross_entropy,
+                                    optimizer=module), "is a Classifier"),
+                (lambda: zg.Trainer(module), "the plan is a Classifier"),
+                (lambda: zg.export(module, example, "no/m.onnx",
+                                   F.cross_entropy), "no such folder")):
+            with self.assertRaisesRegex(zg.InvalidArgument, part):
+                call()
+
+
+if __name__ == "__main__":
+    main()
