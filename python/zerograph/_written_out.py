@@ -11,6 +11,7 @@ import torch
 
 _cross_entropy = torch.nn.functional.cross_entropy
 _isfinite = torch.isfinite
+_truth = torch.Tensor.__bool__
 _scaled_attention = torch.nn.functional.scaled_dot_product_attention
 _normalized = torch.batch_norm
 
@@ -50,9 +51,10 @@ def _attention(query, key, value, attn_mask=None, dropout_p=0.0,
     """Is torch.nn.functional.scaled_dot_product_attention, written out where
     exporters turn its dropout off, or write a mask for which a query that sees
     nothing has the mean of all values, and not 0."""
-    if dropout_p == 0 and attn_mask is None:
-        return _scaled_attention(query, key, value, None, 0.0, is_causal,
-                                 scale=scale, enable_gqa=enable_gqa)
+    # PyTorch refuses a mask beside is_causal.
+    if is_causal if attn_mask is not None else dropout_p == 0:
+        return _scaled_attention(query, key, value, attn_mask, dropout_p,
+                                 is_causal, scale=scale, enable_gqa=enable_gqa)
     groups = query.size(-3) // key.size(-3) if enable_gqa else 1
     if groups > 1:
         key, value = (one.unsqueeze(-3).expand(
@@ -104,12 +106,22 @@ def _batch_norm(input, weight, bias, running_mean, running_var, training,
 
 
 def _finite(input):
-    """Is torch.isfinite, but all of it is: models of transformers ask so whether
-    to clamp, which no file can."""
+    """Is torch.isfinite, but `if` takes all of it for true: models of transformers
+    ask so whether to clamp, which no file can."""
     each = _isfinite(input)
-    each.all = lambda *dims, **named: (type(each).all(each, *dims, **named)
-                                       if dims or named else True)
+
+    def all_of(*dims, **named):
+        every = type(each).all(each, *dims, **named)
+        every.taken_for_true = not dims and not named
+        return every
+
+    each.all = all_of
     return each
+
+
+def _bool(tensor):
+    """Is torch.Tensor.__bool__."""
+    return getattr(tensor, "taken_for_true", False) or _truth(tensor)
 
 
 def _experts(found: set):
@@ -167,6 +179,12 @@ def written_out():
             torch.nn.modules.transformer, "_detect_is_causal_mask",
             lambda mask, is_causal=None, size=None: bool(is_causal)))
         patches.enter_context(mock.patch.object(torch, "isfinite", _finite))
+        patches.enter_context(
+            mock.patch.object(torch.Tensor, "__bool__", _bool))
+        # The newer exporter ends the process over what is computed of .data.
+        patches.enter_context(mock.patch.object(
+            torch.Tensor, "data",
+            property(torch.Tensor.detach, torch.Tensor.data.__set__)))
         if mixture is not None:  # what else may be asked for stays
             patches.enter_context(mock.patch.dict(
                 type(mixture)._global_mapping, grouped_mm=_experts(found)))

@@ -214,6 +214,23 @@ class Export(ExportCase):
                                       self.labels).detach()),
                 trainer.step({"ids": self.ids, "labels": self.labels}), 5)
 
+    def test_whether_all_is_finite(self):
+        def asks(answer):
+            class Asking(Classifier):
+                def forward(self, x):
+                    y = super().forward(x)
+                    return answer(y, torch.isfinite(y))
+            return Asking()
+        for module in (
+                asks(lambda y, each: 2 * y if each.all() else y),
+                asks(lambda y, each: y if not each.all() else 2 * y),
+                asks(lambda y, each: y * each.all().float()),
+                asks(lambda y, each: torch.where(~each.all(), 0.0, y)),
+                asks(lambda y, each: torch.where(each.all().logical_not(),
+                                                 0.0, y))):
+            found = self.export(module, (self.x, self.labels))
+            self.assertTrue(found.ok, found)
+
 
 if __name__ == "__main__":
     main()
