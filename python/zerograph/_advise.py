@@ -44,7 +44,7 @@ def advise(model, machine: str | os.PathLike,
     with tempfile.TemporaryDirectory() as folder:
         if is_module(model):
             model, example, options = export_to(folder, model, example, loss,
-                                                options, compare=False)
+                                                options, compare="none")
         else:
             options = {"loss": loss, **options}
         arrays = example_arrays(model, example)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import logging
 import os
-import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,9 +15,11 @@ import torch
 
 from . import names as _names
 from ._compile_file import compile_file
-from ._library import RANKS, Error, InvalidArgument
+from ._launch import is_alone
+from ._library import Error, InvalidArgument
+from ._run import Run, generators_kept, run, varies
 from ._trainer import Trainer
-from ._wrapper import Batch, Renewed, as_batch, loss_of
+from ._wrapper import Batch, ParameterRedirect, as_batch
 
 #: The elements of a module and its batch that are compared beside an export.
 _SMALL = 4_000_000
@@ -30,7 +30,8 @@ class Comparison:
     """How a file differs from the module: nothing is lost if `lost` is empty."""
 
     path: str
-    #: The losses of the example, of the file and of PyTorch.
+    #: The losses of the example, of the file and of PyTorch: None if they were
+    #: not compared.
     loss: float | None = None
     expected_loss: float | None = None
     #: Maps a parameter to the largest difference of its gradient, as a part of
@@ -42,77 +43,68 @@ class Comparison:
     #: The file's names of what PyTorch does not train: compile with
     #: freeze=comparison.freeze.
     freeze: list[str] = field(default_factory=list)
+    #: The file's gradients were compared with PyTorch's.
+    compared: bool = False
 
     @property
     def ok(self) -> bool:
         return not self.lost
 
     def __str__(self) -> str:
-        lines = [f"{self.path}: loss {self.loss}, PyTorch {self.expected_loss}"]
+        lines = [f"{self.path}: loss {self.loss}, PyTorch {self.expected_loss}"
+                 if self.compared else
+                 f"{self.path}: not compared with PyTorch"]
         if self.errors:
             worst = max(self.errors, key=self.errors.get)
             lines.append(f"{len(self.errors)} gradients, which differ from "
                          f"PyTorch's by at most {self.errors[worst]:.1e} of "
                          f"their largest element ({worst})")
-        lines += [f"lost: {one}" for one in self.lost] or ["nothing is lost"]
+        lines += [f"lost: {one}" for one in self.lost] or (
+            ["nothing is lost"] if self.compared else [])
         return "\n".join(lines)
-
-
-@contextlib.contextmanager
-def _without_dropout():
-    """Turns dropout off, where `dropout=0` turns off that of a file, and yields
-    a list that has an entry for each that would have been made."""
-    functional = torch.nn.functional
-    attention = functional.scaled_dot_product_attention
-    made: list[str] = []
-
-    def dropout(input, p=0.5, training=True, inplace=False):
-        made.extend(["dropout"] if training and p > 0 else [])
-        return input
-
-    def attend(query, key, value, attn_mask=None, dropout_p=0.0, *rest, **named):
-        made.extend(["attention"] if dropout_p > 0 else [])
-        return attention(query, key, value, attn_mask, 0.0, *rest, **named)
-
-    with mock.patch.multiple(functional, dropout=dropout,
-                             scaled_dot_product_attention=attend):
-        yield made
 
 
 @dataclass
 class _Reference:
+    run: Run
     loss: float
     gradients: dict[str, np.ndarray | None]
-    dropouts: list[str]
 
 
-def _run(module, batch, loss, kind: torch.dtype | None) -> _Reference:
-    """Computes loss and gradients with PyTorch, of a copy of the module in
-    another type."""
+def _run_copy(module, batch, loss, copied=None) -> Run:
+    """Computes the loss of a copy of the module, in its type."""
+    copied = copied or copy.deepcopy(module)
+    if not copied.training:
+        copied.train()
+    with ParameterRedirect(module, copied):
+        return run(copied, batch, loss)
+
+
+def _reference(module, batch, loss, kind: torch.dtype | None) -> _Reference:
+    """Computes loss and gradients with PyTorch, in another type if `kind` is
+    given."""
     copied = copy.deepcopy(module)
     if kind:
         copied = copied.to(kind)
         batch = {name: one.to(kind) if one.is_floating_point() else one
                  for name, one in batch.items()}
-    if not copied.training:
-        copied.train()
     for parameter in copied.parameters():
         parameter.grad = None
-    with (_without_dropout() as dropouts, torch.enable_grad(),
-          Renewed(module, copied)):
-        value = loss_of(copied, batch, loss)
-        value.backward()
-    return _Reference(float(value.detach()), {
+    with torch.enable_grad():
+        found = _run_copy(module, batch, loss, copied)
+        found.loss.backward()
+    found.loss = found.loss.detach()
+    return _Reference(found, float(found.loss), {
         name: None if one.grad is None else one.grad.to_dense().double().numpy()
-        for name, one in copied.named_parameters()}, dropouts)
+        for name, one in copied.named_parameters()})
 
 
 def _references(module, batch, loss) -> tuple[_Reference, _Reference]:
     """Returns what PyTorch computes in float64, where the module can, and as it
     is."""
-    own = _run(module, batch, loss, None)
+    own = _reference(module, batch, loss, None)
     try:
-        return _run(module, batch, loss, torch.float64), own
+        return _reference(module, batch, loss, torch.float64), own
     except (RuntimeError, TypeError):  # an operator, or a type that is written
         return own, own
 
@@ -146,10 +138,11 @@ def _why(module, name: str, ours: np.ndarray, theirs: np.ndarray) -> str:
 class _Comparing:
     """One comparison, while it is made."""
 
-    def __init__(self, module, path, batch, loss, freeze=()):
+    def __init__(self, module, path, batch, loss, references, freeze=()):
         self.freeze = list(freeze) or None
         self.module, self.path, self.batch = module, path, batch
-        self.exact, self.own = _references(module, batch, loss)
+        self.parameters = dict(module.named_parameters())
+        self.exact, self.own = references
         self.unable = self._unable(loss)
         self.found = Comparison(path, expected_loss=self.exact.loss)
         self.names, self.missing = _names.names_of(module, path)
@@ -160,6 +153,7 @@ class _Comparing:
         if self.unable:
             self.found.lost.append(f"nothing can be compared: {self.unable}")
         elif gradients is not None:
+            self.found.compared = True
             self._compare_loss()
             self._compare(gradients)
         self._look_for_dropouts()
@@ -195,7 +189,9 @@ class _Comparing:
         if infinite:
             return (f"PyTorch's own {infinite[0]} is not finite. Give another "
                     "example, or other weights")
-        if draws(self.module, self.batch, loss):
+        drew = self.own.run.drew or self.own.run.drew_others
+        if drew and varies(self.own.run, lambda: _run_copy(
+                self.module, self.batch, loss)):
             return ("the loss depends on random numbers besides those of "
                     "dropout(), and each has its own")
         return ""
@@ -224,8 +220,9 @@ class _Comparing:
                     f"'{initializer}': what was one tensor is trained as two")
             seen[known] = initializer
             self._compare_one(initializer, known, ours, largest)
+        known = {*seen, *self.missing}
         for name, theirs in self.exact.gradients.items():
-            if (theirs is not None and name not in {*seen, *self.missing} and
+            if (theirs is not None and name not in known and
                     np.abs(theirs).max(initial=0) > 1e-5 * largest):
                 self.found.lost.append(
                     f"'{name}' is in the file, and not trained there, but "
@@ -233,9 +230,9 @@ class _Comparing:
 
     def _compare_one(self, initializer: str, name: str, ours: np.ndarray,
                      largest: float) -> None:
-        parameters = dict(self.module.named_parameters())
-        if name not in parameters or not parameters[name].requires_grad:
-            what = ("a buffer" if name not in parameters else
+        parameter = self.parameters.get(name)
+        if parameter is None or not parameter.requires_grad:
+            what = ("a buffer" if parameter is None else
                     "a parameter with requires_grad=False")
             self.found.freeze.append(initializer)
             self.found.lost.append(
@@ -262,8 +259,8 @@ class _Comparing:
                     f"'{name}' is not in the file, or with another value")
 
     def _look_for_dropouts(self) -> None:
-        wanted = len(self.exact.dropouts)
-        within = self.exact.dropouts.count("attention")
+        wanted = len(self.exact.run.dropouts)
+        within = self.exact.run.dropouts.count("attention")
         written = _dropouts_in(self.path)
         if written < wanted:
             self.found.lost.append(
@@ -272,40 +269,24 @@ class _Comparing:
                  "zg.export writes these" if within else ""))
 
 
-def draws(module: torch.nn.Module, batch: Batch, loss: Callable | None) -> bool:
-    """Tells whether a loss depends on random numbers besides those of
-    dropouts."""
-    losses = []
-    states = random.getstate(), np.random.get_state()
-    try:
-        with torch.random.fork_rng(devices=[]), torch.no_grad():
-            for seed in (1, 2):
-                torch.manual_seed(seed)
-                copied = copy.deepcopy(module).train()
-                with _without_dropout(), Renewed(module, copied):
-                    losses.append(float(loss_of(copied, batch, loss)))
-    finally:
-        random.setstate(states[0])
-        np.random.set_state(states[1])
-    return losses[0] != losses[1]
-
-
 def check_small(module: torch.nn.Module, path: str, batch: Batch,
                 loss: Callable | None, freeze: list[str]) -> Comparison | None:
     """Compares as `check` does, where that takes little beside an export.
     Returns nothing for a module that is large or draws random numbers, for one
     of several processes, and for a file that is refused."""
     size = sum(one.numel() for one in (*module.parameters(), *batch.values()))
-    if size > _SMALL or any(one in os.environ for one in RANKS):
+    if size > _SMALL or not is_alone():
         return None
     try:
-        comparing = _Comparing(module, path, batch, loss, freeze)
-        found = None if comparing.unable else comparing.run()
+        references = _references(module, batch, loss)
     except Exception:  # it cannot be copied, as one with hooks may
         return None
-    return found if found and found.loss is not None else None
+    comparing = _Comparing(module, path, batch, loss, references, freeze)
+    found = None if comparing.unable else comparing.run()
+    return found if found and found.compared else None
 
 
+@generators_kept()
 def check(module: torch.nn.Module, path: str | os.PathLike, example: Any,
           loss: Callable | None = None) -> Comparison:
     """Compares MODEL.onnx with the module that it was exported from: the loss of
@@ -317,4 +298,6 @@ def check(module: torch.nn.Module, path: str | os.PathLike, example: Any,
     path = os.fspath(path)
     if not os.path.exists(path):
         raise InvalidArgument(f"{path}: there is no such file")
-    return _Comparing(module, path, as_batch(module, example), loss).run()
+    batch = as_batch(module, example)
+    return _Comparing(module, path, batch, loss,
+                      _references(module, batch, loss)).run()

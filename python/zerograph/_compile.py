@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import tempfile
+import warnings
 import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -26,15 +27,17 @@ def _list(value) -> list:
 
 
 def export_to(folder: str, module, example, loss, options: dict,
-              compare: bool | None) -> tuple[str, dict, dict]:
+              compare: str) -> tuple[str, dict, dict]:
     """Exports a PyTorch module, and returns the file, the example as a batch,
     and the options with what is frozen."""
-    from ._export import export
+    from ._export import export_and_compare
     from ._wrapper import as_batch
     if example is None:
         raise InvalidArgument("to export a module, give example=, a batch")
     path = os.path.join(folder, "model.onnx")
-    found = export(module, example, path, loss, compare=compare)
+    found, says = export_and_compare(module, example, path, loss, {}, compare)
+    for one in says:
+        warnings.warn(one, stacklevel=3)
     frozen = found.freeze + _list(options.get("freeze"))
     return path, as_batch(module, example), {**options,
                                              "freeze": frozen or None}
@@ -46,7 +49,7 @@ def _compile_module(module, example, loss, options: dict) -> Plan:
     remove = functools.partial(shutil.rmtree, folder, ignore_errors=True)
     try:
         path, batch, options = export_to(folder, module, example, loss, options,
-                                         compare=None)
+                                         compare="small")
         plan = compile_file(path, batch, **options)
     except BaseException:
         remove()

@@ -16,9 +16,6 @@ import warnings
 INTERFACE = 1
 #: ZG_INVALID_ARGUMENT
 _INVALID_ARGUMENT = 3
-#: The variables by which launchers tell a process its rank.
-RANKS = ("OMPI_COMM_WORLD_RANK", "RANK", "PMI_RANK", "PMIX_RANK",
-         "SLURM_PROCID")
 
 
 class Error(RuntimeError):

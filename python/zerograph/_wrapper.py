@@ -103,15 +103,14 @@ def loss_of(module: torch.nn.Module, batch: Batch,
     return found.reshape(())
 
 
-class Renewed(torch.overrides.TorchFunctionMode):
-    """Has functions that are given a parameter which `module` has now take what
-    is in its place in `other` then: a loss may have kept it, as one that adds
-    the squares of all. `other` is a copy, or the module itself, where exporters
-    put other tensors."""
+class ParameterRedirect(torch.overrides.TorchFunctionMode):
+    """Redirects the module's parameters to those of `other` in every function
+    call: a loss may have kept them, as one that adds the squares of all. `other`
+    is a copy, or the module itself, where exporters put other tensors."""
 
     def __init__(self, module: torch.nn.Module, other: torch.nn.Module):
         super().__init__()
-        self.found = False  # such a parameter was given
+        self.found = False  # a parameter was given
         self._places = {
             id(one): (one, new, name)
             for old, new in zip(module.modules(), other.modules())

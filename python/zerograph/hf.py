@@ -29,7 +29,8 @@ from transformers.trainer_callback import (CallbackHandler, DefaultFlowCallback,
 from transformers.trainer_utils import TrainOutput
 
 from ._compile import compile
-from ._library import RANKS, InvalidArgument
+from ._launch import is_first
+from ._library import InvalidArgument
 from ._trainer import Trainer as _Trainer
 from ._wrapper import parameters_of
 
@@ -95,12 +96,6 @@ def _refuse_unknown(args) -> None:
                               f"{', '.join(_OPTIMIZERS)}")
 
 
-def _is_first() -> bool:
-    """Tells whether this is the only process, or the one that speaks for all."""
-    return os.environ.get(next((one for one in RANKS if one in os.environ), ""),
-                          "0") == "0"
-
-
 def _without_decay(model: torch.nn.Module) -> list[str]:
     """Returns the parameters that transformers.Trainer does not decay."""
     decayed = transformers.Trainer.get_decay_parameter_names(None, model)
@@ -154,7 +149,7 @@ class Trainer:
             transformers.default_data_collator if processing_class is None else
             transformers.DataCollatorWithPadding(processing_class))
         self._loss, self._options = loss, options
-        shown = (PrinterCallback if args.disable_tqdm and _is_first() else
+        shown = (PrinterCallback if args.disable_tqdm and is_first() else
                  ProgressCallback)
         self.callback_handler = CallbackHandler(
             [DefaultFlowCallback, shown, *(callbacks or [])], model,
@@ -258,7 +253,7 @@ class Trainer:
         trained."""
         if self._trainer is not None:
             self._trainer.load_into(self.model)
-        if _is_first():
+        if is_first():
             self.model.save_pretrained(folder or self.args.output_dir)
 
     def _begin(self, steps_of_epoch: int) -> None:
@@ -267,7 +262,7 @@ class Trainer:
                  math.ceil(args.num_train_epochs * steps_of_epoch))
         self.state = TrainerState(
             max_steps=total, num_train_epochs=math.ceil(total / steps_of_epoch),
-            is_world_process_zero=_is_first(), is_local_process_zero=_is_first(),
+            is_world_process_zero=is_first(), is_local_process_zero=is_first(),
             train_batch_size=args.per_device_train_batch_size)
         self.state.compute_steps(args, total)
         nothing = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))],

@@ -1,6 +1,8 @@
 """Exporting PyTorch modules: statistics move as PyTorch's, and what is exported
 stays as it was."""
 
+import random
+import warnings
 
 from package import need
 
@@ -18,14 +20,6 @@ from torch.nn import functional as F  # noqa: E402
 
 
 class ExportState(ExportCase):
-
-    def test_parameters_that_are_given_other_data(self):
-        class Assigned(Classifier):
-            def forward(self, x):
-                self.out.weight.data = self.out.weight.data / 2
-                return super().forward(x)
-        with self.assertRaisesRegex(zg.Error, "assigns .data of out.weight"):
-            self.warnings_of(Assigned())
 
     def test_initial_statistics(self):
         """They are in the file as in the module, whichever exporter writes
@@ -69,6 +63,75 @@ class ExportState(ExportCase):
             if "num_batches" not in name:
                 np.testing.assert_allclose(arrays[name], one, rtol=1e-4,
                                            atol=1e-5, err_msg=name)
+
+    def test_the_module_stays_as_it_was(self):
+        class Changing(Classifier):
+            """Changes a parameter, buffers and a count, in place and not."""
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("mean", torch.zeros(4))
+                self.register_buffer("calls", torch.tensor(0.0))
+                self.count = 0
+
+            def forward(self, x):
+                with torch.no_grad():
+                    self.out.bias.mul_(0.9)
+                y = super().forward(x)
+                self.mean = 0.9 * self.mean + 0.1 * y.detach().mean(0)
+                self.calls += 1
+                self.count += 1
+                self.last = y
+                return y
+
+        class Assigned(Classifier):
+            def forward(self, x):
+                self.hidden.weight.data.mul_(2)
+                self.out.weight.data = self.out.weight.data / 2
+                return super().forward(x)
+
+        for module in Changing(), Assigned():
+            before = {name: one.clone()
+                      for name, one in module.state_dict().items()}
+            attributes = set(vars(module))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                try:
+                    zg.export(module, (self.x, self.labels),
+                              self.path("model.onnx"), F.cross_entropy)
+                except zg.Error as error:
+                    self.assertIn(".data of out.weight", str(error))
+            for name, one in module.state_dict().items():
+                self.assertTrue(torch.equal(one, before[name]), name)
+            self.assertEqual(set(vars(module)), attributes)
+            self.assertEqual(getattr(module, "count", 0), 0)
+
+    def test_random_generators_stay_as_they_were(self):
+        class Drawn(Classifier):
+            def forward(self, x):
+                scale = random.random() + np.random.rand()
+                return super().forward(x * scale + torch.randn_like(x))
+
+        def states():
+            return (torch.get_rng_state().tolist(), random.getstate(),
+                    np.random.get_state()[1].tolist())
+        module = Drawn()
+        before = states()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            zg.export(module, (self.x, self.labels), self.path("model.onnx"),
+                      F.cross_entropy)
+            self.assertTrue(states() == before)
+            zg.check(module, self.path("model.onnx"), (self.x, self.labels),
+                     F.cross_entropy)
+        self.assertTrue(states() == before)
+
+    def test_a_lazy_module(self):
+        module = nn.Sequential(nn.LazyLinear(6), nn.LazyBatchNorm1d(),
+                               nn.LazyLinear(4))
+        found = self.export(module, (self.x, self.labels))
+        self.assertTrue(found.ok, found)
+        self.assertFalse(module[1].running_mean.any())
+        self.assertTrue(all(part.training for part in module.modules()))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,9 @@
 """Exporting PyTorch modules: what is lost is named, and nothing else."""
 
+import os
+import random
 import warnings
+from unittest import mock
 
 from package import need
 
@@ -16,6 +19,7 @@ from support import main  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 from zerograph._check import check_small  # noqa: E402
+from zerograph._written_out import written_out  # noqa: E402
 
 
 class ExportWarnings(ExportCase):
@@ -250,7 +254,7 @@ class ExportWarnings(ExportCase):
                 self.calls += 1
                 return super().forward(x) * min(1.0, self.calls / 100)
         self.assertRegex("; ".join(self.warnings_of(Growing())),
-                         "does not compute what PyTorch does: .*hidden.weight")
+                         "with each call of forward.*sets calls: ")
 
     def test_what_pytorch_cannot_export(self):
         class Exponential(Classifier):
@@ -294,6 +298,115 @@ class ExportWarnings(ExportCase):
                                    F.cross_entropy), "no such folder")):
             with self.assertRaisesRegex(zg.InvalidArgument, part):
                 call()
+
+    def test_what_data_is_read_for(self):
+        class Read(Classifier):
+            def forward(self, x):
+                weight = self.out.weight
+                self.seen = (weight.data.shape, weight.data[0, 0],
+                             1 - weight.data, len(weight.data))
+                return super().forward(x)
+        self.assertEqual(self.warnings_of(Read()), [])
+
+    def test_what_is_changed_in_place(self):
+        def writes(change):
+            class Changed(Classifier):
+                def forward(self, x):
+                    with torch.no_grad():
+                        change(self.out.weight)
+                    return super().forward(x)
+            return Changed()
+
+        def put(weight):
+            weight.data[0] = 0.5
+        for change in (
+                put, lambda weight: weight.data.copy_(weight / 2),
+                lambda weight: weight.view(-1)[3:].zero_(),
+                lambda weight: torch.mul(weight, 0.5, out=weight.data)):
+            self.assertIn("forward() changes out.weight in place",
+                          "; ".join(self.warnings_of(writes(change))))
+
+    def test_gradients_that_forward_takes(self):
+        for take in (lambda y: y.sum().backward(),
+                     lambda y: torch.autograd.backward(y.sum())):
+            class Taken(Classifier):
+                def forward(self, x):
+                    y = super().forward(x)
+                    take(y)
+                    return super().forward(x)
+            module = Taken()
+            with self.assertRaisesRegex(zg.Error, "takes gradients itself"):
+                self.warnings_of(module)
+            self.assertTrue(all(one.grad is None
+                                for one in module.parameters()))
+
+    def test_numbers_that_are_seldom_others(self):
+        """Two runs may draw what does the same."""
+        class Masked(Classifier):
+            def forward(self, x):
+                return super().forward(x * (random.random() > 0.3))
+        random.seed(2)  # the third number is the first below it
+        self.assertRegex("; ".join(self.warnings_of(Masked())),
+                         "random numbers that are not PyTorch's")
+
+    def test_numbers_that_nothing_depends_on(self):
+        class Drawn(Classifier):
+            def forward(self, x):
+                random.random()
+                torch.rand(1)
+                return super().forward(x)
+
+        class NotFinite(Drawn):
+            def forward(self, x):
+                return super().forward(x).sqrt()
+        for module in Drawn(), NotFinite():
+            self.assertEqual(self.warnings_of(module), [])
+        self.assertTrue(self.export(Drawn(), (self.x, self.labels)).ok)
+        channels = nn.Sequential(nn.Unflatten(1, (2, 4)), nn.Dropout1d().eval(),
+                                 nn.Flatten(), nn.Linear(8, 4))
+        self.assertTrue(self.export(channels, (self.x, self.labels)).ok)
+
+    def test_what_is_not_compared(self):
+        class Straight(Classifier):
+            def forward(self, x):
+                return Doubled.apply(super().forward(x + torch.randn_like(x)))
+        found = self.lost(Straight(), (self.x, self.labels),
+                          "depends on random numbers", "not its backward()")
+        frozen = Straight()
+        frozen.out.requires_grad_(False)
+        found = self.lost(frozen, (self.x, self.labels), "not its backward()",
+                          compare=False)
+        self.assertEqual(found.freeze, ["out.weight", "out.bias"])
+        found = self.export(Classifier(), (self.x, self.labels), compare=False)
+        self.assertEqual(str(found), self.path("model.onnx") +
+                         ": not compared with PyTorch")
+
+    def test_when_a_small_module_is_compared(self):
+        module = Classifier()
+        self.export(module, (self.x, self.labels))
+        example = {"x": self.x, "labels": self.labels}
+
+        def compare(**variables):
+            with mock.patch.dict(os.environ, variables):
+                return check_small(module, self.path("model.onnx"), example,
+                                   F.cross_entropy, [])
+        self.assertTrue(compare(SLURM_PROCID="0", SLURM_NTASKS="8").ok)
+        self.assertTrue(compare(RANK="0", WORLD_SIZE="1").ok)
+        self.assertIsNone(compare(RANK="0", WORLD_SIZE="2"))
+        self.assertIsNone(compare(SLURM_PROCID="0", SLURM_STEP_NUM_TASKS="2"))
+        # A mistake of the comparison itself is not kept back.
+        with mock.patch("zerograph.names.names_of", side_effect=KeyError), \
+                self.assertRaises(KeyError):
+            compare()
+
+    def test_a_mask_beside_is_causal(self):
+        class Both(nn.Module):
+            def forward(self, x):
+                mask = torch.ones(8, 8)
+                return F.scaled_dot_product_attention(x, x, x, mask,
+                                                      is_causal=True)
+        with written_out(), self.assertRaisesRegex(RuntimeError, "is_causal"):
+            Both()(torch.randn(1, 8, 8))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,26 @@
+"""What a launcher, as mpirun or srun, tells a process of the others."""
+
+from __future__ import annotations
+
+import os
+
+_RANKS = ("OMPI_COMM_WORLD_RANK", "RANK", "PMI_RANK", "PMIX_RANK",
+          "SLURM_PROCID")
+#: Those that srun sets for a step; a batch script has SLURM_PROCID alone.
+_SIZES = ("OMPI_COMM_WORLD_SIZE", "WORLD_SIZE", "PMI_SIZE",
+          "SLURM_STEP_NUM_TASKS")
+
+
+def _number(names: tuple[str, ...], otherwise: str) -> str:
+    return next((os.environ[one] for one in names if one in os.environ),
+                otherwise)
+
+
+def is_first() -> bool:
+    """Tells whether this is the only process, or the one that speaks for all."""
+    return _number(_RANKS, "0") == "0"
+
+
+def is_alone() -> bool:
+    """Tells whether this is the only process."""
+    return _number(_SIZES, "1") == "1"

@@ -1,0 +1,141 @@
+"""Running a module's loss so that nothing stays changed, and saying what random
+numbers the run drew."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import pickle
+import random
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from unittest import mock
+
+import numpy as np
+import torch
+
+from ._wrapper import Batch, loss_of
+
+#: The runs that tell whether a loss depends on random numbers.
+_TRIES = 4
+
+
+def _cuda_generators() -> list[int]:
+    return (list(range(torch.cuda.device_count()))
+            if torch.cuda.is_initialized() else [])
+
+
+@contextlib.contextmanager
+def generators_kept():
+    """Puts back the random generators of PyTorch, numpy and Python."""
+    states = random.getstate(), np.random.get_state()
+    try:
+        with torch.random.fork_rng(_cuda_generators()):
+            yield
+    finally:
+        random.setstate(states[0])
+        np.random.set_state(states[1])
+
+
+@contextlib.contextmanager
+def quiet():
+    """Keeps back what exporters and further runs say. Yields that text."""
+    disabled = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        said = io.StringIO()
+        with (warnings.catch_warnings(), contextlib.redirect_stdout(said),
+              contextlib.redirect_stderr(said)):
+            warnings.simplefilter("ignore")
+            yield said
+    finally:
+        logging.disable(disabled)
+
+
+@contextlib.contextmanager
+def training(module: torch.nn.Module, before: Mapping[str, tuple] = {}):
+    """Has a module train, but for parts that it has in evaluation itself, and
+    puts back what a run changes: modes and other attributes, gradients, buffers,
+    the data that parameters have, and what `before` has then: parameters and
+    their values."""
+    attributes = [(here, dict(here)) for part in module.modules() for here in
+                  (vars(part), part._parameters, part._buffers)]
+    tensors = [(one, one.data, one.grad) for one in module.parameters()]
+    buffers = [(one, one.detach().clone()) for one in module.buffers()]
+    if not module.training:
+        module.train()
+    try:
+        yield
+    finally:
+        for here, was in attributes:
+            for name in here.keys() - was.keys():
+                del here[name]
+            here.update(was)
+        with torch.no_grad():
+            for one, data, gradient in tensors:
+                one.grad = gradient
+                if one.data_ptr() != data.data_ptr():
+                    one.data = data
+            for one, value in (*buffers, *before.values()):
+                one.copy_(value)
+
+
+@contextlib.contextmanager
+def _without_dropout():
+    """Turns dropout off, where `dropout=0` turns off that of a file, and yields
+    a list that has an entry for each that would have been made."""
+    functional = torch.nn.functional
+    attention = functional.scaled_dot_product_attention
+    made: list[str] = []
+
+    def dropout(input, p=0.5, training=True, inplace=False):
+        made.extend(["dropout"] if training and p > 0 else [])
+        return input
+
+    def attend(query, key, value, attn_mask=None, dropout_p=0.0, *rest, **named):
+        made.extend(["attention"] if dropout_p > 0 else [])
+        return attention(query, key, value, attn_mask, 0.0, *rest, **named)
+
+    with mock.patch.multiple(functional, dropout=dropout,
+                             scaled_dot_product_attention=attend):
+        yield made
+
+
+def _of_pytorch() -> list[torch.Tensor]:
+    return [torch.get_rng_state(),
+            *(torch.cuda.get_rng_state(one) for one in _cuda_generators())]
+
+
+def _of_others() -> bytes:
+    return pickle.dumps((random.getstate(), np.random.get_state()))
+
+
+@dataclass
+class Run:
+    """How a loss was computed, without dropout()."""
+
+    loss: torch.Tensor
+    #: Has an entry for each dropout that was left out.
+    dropouts: list[str]
+    #: PyTorch's random numbers were drawn, or numpy's or Python's.
+    drew: bool
+    drew_others: bool
+
+
+def run(module: torch.nn.Module, batch: Batch, loss: Callable | None) -> Run:
+    """Computes a loss with dropout() off."""
+    pytorch, others = _of_pytorch(), _of_others()
+    with _without_dropout() as dropouts:
+        value = loss_of(module, batch, loss)
+    return Run(value, dropouts,
+               any(not torch.equal(*two) for two in zip(pytorch, _of_pytorch())),
+               others != _of_others())
+
+
+def varies(first: Run, again: Callable[[], Run], times: int = _TRIES) -> bool:
+    """Tells whether more runs of a loss compute another. All may be NaN."""
+    with torch.no_grad(), quiet():
+        return any(repr(float(again().loss)) != repr(float(first.loss))
+                   for _ in range(times))
