@@ -21,7 +21,7 @@ from ._run import Run, generators_kept, run, varies
 from ._trainer import Trainer
 from ._wrapper import Batch, ParameterRedirect, as_batch
 
-#: The elements of a module and its batch that are compared beside an export.
+#: A module and its batch are compared beside an export up to this many elements.
 _SMALL = 4_000_000
 
 
@@ -72,7 +72,7 @@ class _Reference:
 
 
 def _run_copy(module, batch, loss, copied=None) -> Run:
-    """Computes the loss of a copy of the module, in its type."""
+    """Computes the loss of a copy of the module."""
     copied = copied or copy.deepcopy(module)
     if not copied.training:
         copied.train()
@@ -136,7 +136,7 @@ def _why(module, name: str, ours: np.ndarray, theirs: np.ndarray) -> str:
 
 
 class _Comparing:
-    """One comparison, while it is made."""
+    """Makes one comparison."""
 
     def __init__(self, module, path, batch, loss, references, freeze=()):
         self.freeze = list(freeze) or None

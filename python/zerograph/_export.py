@@ -12,8 +12,8 @@ import torch
 
 from . import names as _names
 from ._check import Comparison, check, check_small
-from ._library import Error, InvalidArgument
 from ._inspect import inspect_loss
+from ._library import Error, InvalidArgument
 from ._run import generators_kept, quiet, training
 from ._wrapper import as_batch, loss_of, with_loss
 from ._written_out import written_out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -63,8 +64,9 @@ class _Writes(TorchDispatchMode):
     def __init__(self, module: torch.nn.Module):
         super().__init__()
         self.before: dict[str, tuple[torch.Tensor, torch.Tensor]] = {}
-        self._owners = {one.untyped_storage()._cdata: (name, one)
-                        for name, one in module.named_parameters()}
+        self._owners = defaultdict(list)  # parameters by their storage
+        for name, one in module.named_parameters():
+            self._owners[one.untyped_storage()._cdata].append((name, one))
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
@@ -80,9 +82,8 @@ class _Writes(TorchDispatchMode):
     def _keep(self, written: list) -> None:
         for one in written:
             if isinstance(one, torch.Tensor) and one.layout is torch.strided:
-                name, owner = self._owners.get(one.untyped_storage()._cdata,
-                                               (None, None))
-                if name and name not in self.before:
+                for name, owner in self._owners.pop(
+                        one.untyped_storage()._cdata, []):
                     self.before[name] = owner, owner.detach().clone()
 
 
@@ -97,7 +98,8 @@ def _nodes_of(loss: torch.Tensor) -> set:
     return nodes
 
 
-def _foreign_parameters(nodes: set, module: torch.nn.Module) -> list[torch.Tensor]:
+def _foreign_parameters(nodes: set,
+                        module: torch.nn.Module) -> list[torch.Tensor]:
     """Returns what is trained and is no parameter of the module."""
     own = {id(one) for one in module.parameters()}
     found = [node.variable for node in nodes if hasattr(node, "variable")]
@@ -120,13 +122,13 @@ def _refuse_foreign(foreign: list[torch.Tensor], loss: Callable | None) -> None:
 
 @dataclass
 class Inspection:
-    """Says what `inspect_loss` has found, in sentences."""
+    """Has what `inspect_loss` has found."""
 
-    #: Says what the file does not do.
+    #: Sentences that say what the file does not do.
     differs: list[str]
-    #: Says why gradients may be others than the file's.
+    #: Sentences that say why gradients may be others than the file's.
     may_differ: list[str]
-    #: Says what else is to be known of the loss.
+    #: Sentences that say what else is to be known of the loss.
     advice: list[str]
     #: The loss, as one that takes parameters which it keeps from the module.
     loss: Callable | None
@@ -143,7 +145,7 @@ def _counts(module: torch.nn.Module) -> dict[str, numbers.Number]:
 
 
 def _changed(before: dict, after: dict) -> list[str]:
-    return [name for name in after if before.get(name) != after[name]]
+    return [name for name in before if before[name] != after.get(name)]
 
 
 def _places(module: torch.nn.Module) -> dict[str, int]:
@@ -193,17 +195,19 @@ def _initialize(module: torch.nn.Module, batch: Batch,
     if any(torch.nn.parameter.is_lazy(one)
            for one in (*module.parameters(), *module.buffers())):
         modes = {part: part.training for part in module.modules()}
-        with torch.no_grad():
-            loss_of(module.eval(), batch, loss)  # which moves no statistics
-        for part, mode in modes.items():
-            part.training = mode
+        try:
+            with torch.no_grad():
+                loss_of(module.eval(), batch, loss)  # which moves no statistics
+        finally:
+            for part, mode in modes.items():
+                part.training = mode
 
 
 def inspect_loss(module: torch.nn.Module, batch: Batch, twice: Batch,
                  loss: Callable | None) -> Inspection:
     """Computes a loss, and looks for what PyTorch does otherwise than forward()
-    says, which alone is in a file. `twice` has the samples twice. Nothing of the
-    module stays changed, but what a lazy one makes."""
+    says, which alone is in a file. `twice` has the samples twice. Of the module
+    nothing stays changed but what a lazy one makes."""
     _initialize(module, batch, loss)
     redirect = ParameterRedirect(module, module)
     redirected = redirect.around(loss)

@@ -1,4 +1,4 @@
-"""What a launcher, as mpirun or srun, tells a process of the others."""
+"""Reads what a launcher, as mpirun or srun, tells a process of the others."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 
 _RANKS = ("OMPI_COMM_WORLD_RANK", "RANK", "PMI_RANK", "PMIX_RANK",
           "SLURM_PROCID")
-#: Those that srun sets for a step; a batch script has SLURM_PROCID alone.
+#: A batch script of Slurm has SLURM_PROCID too; srun sets the number of a step.
 _SIZES = ("OMPI_COMM_WORLD_SIZE", "WORLD_SIZE", "PMI_SIZE",
           "SLURM_STEP_NUM_TASKS")
 

@@ -18,7 +18,7 @@ import torch
 
 from ._wrapper import Batch, loss_of
 
-#: The runs that tell whether a loss depends on random numbers.
+#: This many more runs tell whether a loss depends on random numbers.
 _TRIES = 4
 
 
@@ -56,23 +56,29 @@ def quiet():
 
 @contextlib.contextmanager
 def training(module: torch.nn.Module, before: Mapping[str, tuple] = {}):
-    """Has a module train, but for parts that it has in evaluation itself, and
-    puts back what a run changes: modes and other attributes, gradients, buffers,
-    the data that parameters have, and what `before` has then: parameters and
-    their values."""
+    """Sets a module to training, but for parts that it has in evaluation itself,
+    and puts back what a run changes: modes and other attributes, gradients,
+    buffers, the data that parameters have, and the values of the parameters that
+    `before` has at the end."""
     attributes = [(here, dict(here)) for part in module.modules() for here in
-                  (vars(part), part._parameters, part._buffers)]
+                  (vars(part), part._parameters, part._buffers)
+                  if isinstance(here, dict)]  # torch.jit has others
     tensors = [(one, one.data, one.grad) for one in module.parameters()]
     buffers = [(one, one.detach().clone()) for one in module.buffers()]
+    modes = {part: part.training for part in module.modules()}
     if not module.training:
         module.train()
     try:
         yield
     finally:
-        for here, was in attributes:
+        made = len(list(module.parameters())) != len(tensors)
+        # What a first run makes stays, and so do the marks that it was made.
+        for here, was in () if made else attributes:
             for name in here.keys() - was.keys():
                 del here[name]
             here.update(was)
+        for part, mode in modes.items():
+            part.training = mode
         with torch.no_grad():
             for one, data, gradient in tensors:
                 one.grad = gradient
@@ -103,12 +109,12 @@ def _without_dropout():
         yield made
 
 
-def _of_pytorch() -> list[torch.Tensor]:
+def _states_of_pytorch() -> list[torch.Tensor]:
     return [torch.get_rng_state(),
             *(torch.cuda.get_rng_state(one) for one in _cuda_generators())]
 
 
-def _of_others() -> bytes:
+def _states_of_others() -> bytes:
     return pickle.dumps((random.getstate(), np.random.get_state()))
 
 
@@ -126,12 +132,11 @@ class Run:
 
 def run(module: torch.nn.Module, batch: Batch, loss: Callable | None) -> Run:
     """Computes a loss with dropout() off."""
-    pytorch, others = _of_pytorch(), _of_others()
+    pytorch, others = _states_of_pytorch(), _states_of_others()
     with _without_dropout() as dropouts:
         value = loss_of(module, batch, loss)
-    return Run(value, dropouts,
-               any(not torch.equal(*two) for two in zip(pytorch, _of_pytorch())),
-               others != _of_others())
+    drew = not all(map(torch.equal, pytorch, _states_of_pytorch()))
+    return Run(value, dropouts, drew, others != _states_of_others())
 
 
 def varies(first: Run, again: Callable[[], Run], times: int = _TRIES) -> bool:

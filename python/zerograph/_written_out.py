@@ -106,8 +106,8 @@ def _batch_norm(input, weight, bias, running_mean, running_var, training,
 
 
 def _finite(input):
-    """Is torch.isfinite, but `if` takes all of it for true: models of transformers
-    ask so whether to clamp, which no file can."""
+    """Is torch.isfinite, but `if` takes all of it for true: models of
+    transformers ask so whether to clamp, which no file can."""
     each = _isfinite(input)
 
     def all_of(*dims, **named):
@@ -120,7 +120,7 @@ def _finite(input):
 
 
 def _bool(tensor):
-    """Is torch.Tensor.__bool__."""
+    """Is torch.Tensor.__bool__, but what `_finite` says of all is true."""
     return getattr(tensor, "taken_for_true", False) or _truth(tensor)
 
 

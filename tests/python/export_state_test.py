@@ -133,6 +133,21 @@ class ExportState(ExportCase):
         self.assertFalse(module[1].running_mean.any())
         self.assertTrue(all(part.training for part in module.modules()))
 
+    def test_a_module_that_its_first_run_makes(self):
+        class Made(Classifier):
+            made = False
+
+            def forward(self, x):
+                if not self.made:
+                    self.last = nn.Linear(4, 4)
+                    self.made = True
+                return self.last(super().forward(x))
+        module = Made()
+        found = self.export(module, (self.x, self.labels))
+        self.assertTrue(found.ok, found)
+        self.assertIn("last.weight", found.errors)
+        self.assertTrue(module.made)
+
 
 if __name__ == "__main__":
     main()
