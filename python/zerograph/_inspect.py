@@ -144,10 +144,6 @@ def _counts(module: torch.nn.Module) -> dict[str, numbers.Number]:
             if isinstance(value, numbers.Number)}
 
 
-def _changed(before: dict, after: dict) -> list[str]:
-    return [name for name in before if before[name] != after.get(name)]
-
-
 def _places(module: torch.nn.Module) -> dict[str, int]:
     return {name: one.data_ptr() for name, one in module.named_parameters()}
 
@@ -223,7 +219,8 @@ def inspect_loss(module: torch.nn.Module, batch: Batch, twice: Batch,
     with training(module, writes.before):
         with torch.enable_grad(), writes, watch:
             first = compute()
-        moved = _changed(places, _places(module))
+        moved = [name for name, place in _places(module).items()
+                 if places.get(name, place) != place]
         if moved:  # torch.export may end the process
             raise Error(f"forward() assigns .data of {', '.join(moved)}, which "
                         "exporters cannot write: compute with a copy instead")
@@ -238,7 +235,8 @@ def inspect_loss(module: torch.nn.Module, batch: Batch, twice: Batch,
         causes = _causes(nodes, watch)
         del nodes
         first.loss = first.loss.detach()
-        counted = _changed(counts, _counts(module))
+        counted = [name for name, value in _counts(module).items()
+                   if counts.get(name) != value]
         counts_matter = (counted and not writes.before and
                          varies(first, compute, times=1))
     differs, advice = [], []
