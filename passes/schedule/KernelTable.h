@@ -20,7 +20,7 @@ public:
 
 private:
   ModuleOp module;
-  /// Those made so far, by a hash of what they compute.
+  /// Holds the kernels that were made, by a hash of their bodies.
   std::unordered_map<uint64_t, SmallVector<KernelOp, 1>> kernels;
   unsigned count = 0;
 };

@@ -72,7 +72,7 @@ def training(module: torch.nn.Module, before: Mapping[str, tuple] = {}):
         yield
     finally:
         made = len(list(module.parameters())) != len(tensors)
-        # What a first run makes stays, and so do the marks that it was made.
+        # A first run may make parameters: they stay, and so do its marks.
         for here, was in () if made else attributes:
             for name in here.keys() - was.keys():
                 del here[name]

@@ -192,8 +192,8 @@ nn.program @repeated(%x: tensor<8x8xf32>, %b: tensor<1x8xf32>, %w: tensor<8x8xf3
   nn.return %r, %y : tensor<8x8xf32>, tensor<8x8xf32>
 }
 
-// What two kernels read is stored for neither, if both can make it of what is
-// there: so of a norm its operand is kept, and not its result too.
+// Two kernels make a value of what is there, in place of reading it: so of a norm
+// its operand is kept, and not its result too.
 // CHECK-LABEL: nn.program @norm_again
 // CHECK: %[[X:.+]]:3 = nn.kernel rows (%{{.*}} = %a, %{{.*}} = %b)
 // CHECK: nn.kernel rows (%{{.*}} = %[[X]]#0, %{{.*}} = %{{.*}}) : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
