@@ -79,8 +79,11 @@ def _write(wrapped, arrays, names, dims, path, said) -> bool:
         newer = error
     if "data-dependent" in str(newer):
         raise Error(
-            "forward() takes another path by the values of its inputs, which a "
-            f"file cannot say{_last_place(said.getvalue())}")
+            "forward() or the loss takes another path, or has tensors of "
+            "another size, by the values of its inputs, which a file cannot "
+            f"say{_last_place(said.getvalue())}. In place of an if, write "
+            "torch.where; in place of indexing by a mask, x[mask], multiply by "
+            "it, or have labels left out by ignore_index")
     try:
         _export_older(wrapped, arrays, names, dims, path)
         return True
@@ -158,6 +161,17 @@ def _in_short(found: Comparison) -> str:
             (f"; and {more} more, which zg.export lists" if more > 0 else ""))
 
 
+def _refuse_cumulative(module: torch.nn.Module) -> None:
+    """Refuses a BatchNorm whose running statistics are averages of all batches:
+    ONNX's operator has a fixed momentum."""
+    for name, part in module.named_modules():
+        if (isinstance(part, torch.nn.modules.batchnorm._BatchNorm) and
+                part.track_running_stats and part.momentum is None):
+            raise Error(f"'{name}' is a BatchNorm with momentum=None, expected a "
+                        "number, as 0.1: its running statistics would be the "
+                        "averages of all batches, which no file can say")
+
+
 @generators_kept()
 def export_and_compare(module: torch.nn.Module, example: Any, path: str,
                        loss: Callable | None, dynamic: Mapping,
@@ -168,6 +182,7 @@ def export_and_compare(module: torch.nn.Module, example: Any, path: str,
     if not os.path.isdir(os.path.dirname(path) or "."):
         raise InvalidArgument(f"{path}: there is no such folder")
     batch = as_batch(module, example)
+    _refuse_cumulative(module)
     says = [] if module.training else [
         "the module is in evaluation mode, and is exported as module.train() has "
         "it: with dropout, and BatchNorm by the batch"]

@@ -194,8 +194,12 @@ def load(module: torch.nn.Module, arrays: Mapping[str, np.ndarray]) -> None:
         value = torch.tensor(array)
         if name and value.ndim == 2 and value.shape != tensors[name].shape:
             value = value.T
-        if name is None or value.shape != tensors[name].shape:
+        if name is None:
             unknown.append(initializer)
+            continue
+        if value.shape != tensors[name].shape:
+            unknown.append(f"{initializer} of shape {list(array.shape)}, "
+                           f"expected {list(tensors[name].shape)}")
             continue
         with torch.no_grad():
             tensors[name].copy_(value)

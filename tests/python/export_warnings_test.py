@@ -160,9 +160,21 @@ class ExportWarnings(ExportCase):
                 return self.norm(super().forward(x))
 
         for module in Forked(), ForkedNorm():
-            with self.assertRaisesRegex(zg.Error, "another path by the values.*"
-                                        "export_warnings_test.py:.*x.sum"):
+            with self.assertRaisesRegex(zg.Error, "by the values of its inputs.*"
+                                        "export_warnings_test.py:.*x.sum.*"
+                                        "torch.where"):
                 self.export(module, (self.x, self.labels))
+
+        def counted(output, labels):
+            return F.cross_entropy(output[labels > 0], labels[labels > 0])
+
+        with self.assertRaisesRegex(zg.Error, "the loss.*ignore_index"):
+            self.export(Classifier(), (self.x, self.labels), counted)
+        averaging = nn.Sequential(nn.Linear(8, 4),
+                                  nn.BatchNorm1d(4, momentum=None))
+        with self.assertRaisesRegex(zg.Error, "'1' is a BatchNorm with "
+                                    "momentum=None, expected a number"):
+            self.export(averaging, (self.x, self.labels))
         self.assertTrue(self.export(Unused(), (self.x, self.labels)).ok)
         zg.compile(Unused(), example=(self.x, self.labels),
                    loss=F.cross_entropy)
