@@ -106,7 +106,7 @@ void emitShrink(Op &op) {
 
 void emitHardSwish(Op &op) {
   Value x = op.value(0);
-  Value gate = op.emit.add(op.emit.mul(x, 1.0 / 6.0), 0.5);
+  Value gate = op.emit.add(op.emit.mul(x, 1.0f / 6.0f), 0.5);
   op.set(0, op.emit.mul(x, clamp01(op.emit, gate)));
 }
 

@@ -70,7 +70,9 @@ class Advise(Case):
         trials = {t["strategy"]: t for t in self.advise("--recompute", "none")
                   ["trials"]}
         first, second = trials["--zero 1"], trials["--zero 2"]
-        self.assertEqual({**second, "strategy": "--zero 1"}, first)
+        for trial in first, second:
+            del trial["strategy"], trial["options"]
+        self.assertEqual(first, second)
 
     def test_what_does_not_fit_says_what_it_needs(self):
         result = self.run_program(*ADVISE, "--what-if", "memory=5.14",

@@ -60,7 +60,7 @@ class RecomputeBudget(Case):
 
     def test_what_is_chosen_can_be_given(self):
         *_, most = self.compiled()
-        note, plan, _ = self.compiled("--recompute", str(most * 4 // 5))
+        note, plan, _ = self.compiled("--recompute", str(most * 9 // 10))
         chosen = note.split(": ")[-1].split(";")[0].split()
         self.assertIn("MiB of the device instead of ", note)
         self.assertIn("of forward, by " + " ".join(chosen), self.shown())
