@@ -173,6 +173,10 @@ void Rendezvous::take(unsigned rank, const Frame &frame,
   case FrameKind::kFailure:
     if (Failure failure; read(failure)) {
       failure.rank = rank;
+      if (failure.message.empty()) {
+        failure.message =
+            absl::StrCat(nameOf(rank), " failed and gave no reason");
+      }
       fail(failure);
     }
     return;

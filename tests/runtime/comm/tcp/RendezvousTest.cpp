@@ -267,6 +267,15 @@ TEST_F(RendezvousTest, WhatNoRankSendsIsAnError) {
                                 "that is none");
 }
 
+TEST_F(RendezvousTest, AFailureWithoutAReasonIsNamed) {
+  rendezvous.take(
+      2,
+      {FrameKind::kFailure, pack(Failure{2, absl::StatusCode::kInternal, ""})},
+      now);
+  expectFailure(2, absl::StatusCode::kInternal,
+                "rank 2 (process 102 on h) failed and gave no reason");
+}
+
 TEST_F(RendezvousTest, AnswersGoToWhomTheyAreFor) {
   for (unsigned rank = 0; rank < kRanks; ++rank) {
     call(rank, Operation::kCollect, "texts", absl::StrCat(rank));
