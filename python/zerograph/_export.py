@@ -166,7 +166,8 @@ def _refuse_cumulative(module: torch.nn.Module) -> None:
     ONNX's operator has a fixed momentum."""
     for name, part in module.named_modules():
         if (isinstance(part, torch.nn.modules.batchnorm._BatchNorm) and
-                part.track_running_stats and part.momentum is None):
+                part.training and part.track_running_stats and
+                part.momentum is None):
             raise Error(f"'{name}' is a BatchNorm with momentum=None, expected a "
                         "number, as 0.1: its running statistics would be the "
                         "averages of all batches, which no file can say")
@@ -182,7 +183,6 @@ def export_and_compare(module: torch.nn.Module, example: Any, path: str,
     if not os.path.isdir(os.path.dirname(path) or "."):
         raise InvalidArgument(f"{path}: there is no such folder")
     batch = as_batch(module, example)
-    _refuse_cumulative(module)
     says = [] if module.training else [
         "the module is in evaluation mode, and is exported as module.train() has "
         "it: with dropout, and BatchNorm by the batch"]
@@ -198,6 +198,7 @@ def export_and_compare(module: torch.nn.Module, example: Any, path: str,
              for name, one in samples.items()}
     seen = inspect_loss(module, samples, twice, loss)
     with training(module, seen.before):
+        _refuse_cumulative(module)
         wrapped = with_loss(module, names, seen.loss)
         with quiet() as said, written_out() as experts:
             older = _write(wrapped, arrays, names, dims, path, said)

@@ -175,6 +175,15 @@ class ExportWarnings(ExportCase):
         with self.assertRaisesRegex(zg.Error, "'1' is a BatchNorm with "
                                     "momentum=None, expected a number"):
             self.export(averaging, (self.x, self.labels))
+
+        class Kept(nn.Sequential):  # its statistics do not move
+            def train(self, mode=True):
+                super().train(mode)
+                self[1].eval()
+                return self
+
+        kept = Kept(*averaging).train()
+        self.assertTrue(self.export(kept, (self.x, self.labels)).ok)
         self.assertTrue(self.export(Unused(), (self.x, self.labels)).ok)
         zg.compile(Unused(), example=(self.x, self.labels),
                    loss=F.cross_entropy)
