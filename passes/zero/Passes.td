@@ -71,11 +71,23 @@ def Recompute : Pass<"zero-recompute", "::mlir::ModuleOp"> {
     With `recompute=selective`, only what is cheap is computed again: elementwise
     functions, reductions and norms. Which, a minimum cut of each block decides:
     what is kept has the fewest bytes from which the rest can be made, and of
-    equal choices the one that computes least again. So of a GELU one tensor is
-    kept, and of a norm its operand.
+    equal choices the one that computes least again. So of a norm its operand is
+    kept.
 
-    Only the first blocks are treated so; `recompute-ratio` is their share. With
-    `recompute=units`, the others are treated as with `selective`.
+    With `recompute=none`, the cut may choose elementwise functions alone: of a
+    GELU its operand is kept, and of a gated unit the two that it multiplies.
+    Backward's gradient of the function reads these anyway, so one kernel writes
+    the gradient and, for the product of the weights' gradient, the function:
+
+        %x = zero.recall %h.0.fc unit 3
+        %g = nn.unary gelu %x                 // as in the forward pass
+        %dx = ...                             // reads %x too
+        %dw = nn.matmul %g, %dy transpose_a   // after them, so that they share a
+                                              // kernel; before, without the pass
+
+    Only the first blocks are treated as asked for; `recompute-ratio` is their
+    share. The others are treated as with `selective` where that is `units`, else
+    as with `none`.
 
     With `offload-activations=cpu`, what goes from one block to the next lies in
     memory of the host until backward needs it. It is fetched when half of the

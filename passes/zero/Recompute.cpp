@@ -25,8 +25,14 @@ namespace mlir::zg::zero {
 
 namespace {
 
-/// Says what of a region is computed again.
-enum class Repeated { nothing, cheap, all };
+/// Says which ops of a region are computed again.
+enum class Repeated {
+  /// Functions of elements: a kernel of backward that reads their operands
+  /// anyway writes their results too.
+  elementwise,
+  cheap, ///< those that cost about as much as reading their operands
+  all
+};
 
 /// Decides which forward ops of a program are computed again, and where.
 class Recomputation {
@@ -45,9 +51,11 @@ public:
     size_t last = std::max<size_t>(regions.size(), 1) - 1;
     size_t many = std::llround(ratio * double(last));
     auto wanted = [&](size_t index) { return index < many ? first : rest; };
-    for (size_t i = 0; i < last; ++i) {
-      if (wanted(i) == Repeated::cheap) {
-        select(i);
+    keepsBorders = first == Repeated::all;
+    // What one region is computed of again is there for those before it.
+    for (size_t i = last; i-- > 0;) {
+      if (wanted(i) != Repeated::all) {
+        select(i, wanted(i));
       }
     }
     for (size_t i = 0; i < last; ++i) {
@@ -57,32 +65,54 @@ public:
     for (size_t i = 0; i < last; ++i) {
       cloned += recompute(i);
     }
+    // Only now, since until then uses are in the order of their ops.
+    for (Operation *product : products) {
+      delay(product);
+    }
     return cloned;
   }
 
 private:
   /// Decides which ops of a region are cheap enough to be computed again.
-  void select(size_t index) {
+  void select(size_t index, Repeated wanted) {
     SmallVector<Value> needed;
     for (OpOperand *use : lateUses(index)) {
       needed.push_back(use->get());
     }
     DenseSet<Operation *> ops = selectRecomputed(
-        needed,
+        needed, [&](Value value) { return isThere(value); },
         [&](Value value) {
           Operation *op = value.getDefiningOp();
-          return !op || isa<ViewOp>(op) || regions.isLiteral(value) ||
-                 (regions.of(op) && regions.isKept(value));
-        },
-        [&](Value value) { return isRepeated(value, index); });
+          bool isLight = wanted == Repeated::cheap ? isCheap(op)
+                                                   : isFunctionOfElements(op);
+          return isLight && isRepeated(value, index);
+        });
     selected.insert(ops.begin(), ops.end());
+    for (Operation *op : ops) {
+      for (Value operand : op->getOperands()) {
+        if (!ops.contains(operand.getDefiningOp())) {
+          bases.insert(operand);
+        }
+      }
+    }
+  }
+
+  /// Returns whether backward has the value, whatever is selected.
+  bool isThere(Value value) const {
+    Operation *op = value.getDefiningOp();
+    return !op || isa<ViewOp>(op) || regions.isLiteral(value) ||
+           bases.contains(value) ||
+           (regions.of(op) && regions.isKept(value) &&
+            (keepsBorders ||
+             llvm::any_of(value.getUsers(), [&](Operation *user) {
+               return regions.isOfBackward(user);
+             })));
   }
 
   /// Returns whether an op of a region is one of those to be computed again.
   bool isSelected(Operation *op) const {
     Repeated wanted = repeated[*regions.of(op)];
-    return wanted == Repeated::all || isa<ViewOp>(op) ||
-           (wanted == Repeated::cheap && selected.contains(op));
+    return wanted == Repeated::all || isa<ViewOp>(op) || selected.contains(op);
   }
 
   /// Returns whether the op is pure: only those of the nn dialect are, and
@@ -130,8 +160,29 @@ private:
         cloned += isa<nn::NNDialect>(op->getDialect()); // no views
       }
       use->set(again.lookup(use->get()));
+      // Where all is computed again, each value is to live for a short time.
+      if (repeated[index] != Repeated::all && nn::isProduct(use->getOwner())) {
+        products.insert(use->getOwner());
+      }
     }
     return cloned;
+  }
+
+  /// Moves a product after the ops that follow it and share a kernel. Those of
+  /// a gradient read what its factor is computed of, so that one kernel reads
+  /// it and writes both.
+  static void delay(Operation *product) {
+    Operation *next = product->getNextNode();
+    while (isa<RecallOp, ViewOp>(next) ||
+           (isa<nn::NNDialect>(next->getDialect()) &&
+            !nn::isLibraryCall(next) && !nn::ownForm(next) &&
+            !next->hasTrait<OpTrait::IsTerminator>())) {
+      if (llvm::is_contained(next->getOperands(), product->getResult(0))) {
+        break;
+      }
+      next = next->getNextNode();
+    }
+    product->moveBefore(next);
   }
 
   /// Returns the ops of the region that make `value` and are not computed again
@@ -185,15 +236,25 @@ private:
         regions.isLiteral(value) || isRepeated(value, index)) {
       return;
     }
-    again.map(value,
-              builder.create<RecallOp>(value.getLoc(), value.getType(), value,
-                                       regions.all()[index].unit));
+    auto recalled = builder.create<RecallOp>(value.getLoc(), value.getType(),
+                                             value, regions.all()[index].unit);
+    again.map(value, recalled);
+    // With two names it would be read twice.
+    value.replaceUsesWithIf(recalled, [&](OpOperand &use) {
+      Operation *user = use.getOwner();
+      return regions.isOfBackward(user) && !isa<PackOp, nn::ReturnOp>(user) &&
+             recalled->isBeforeInBlock(user);
+    });
   }
 
   const UnitStates &states;
   const ForwardRegions regions;
   std::vector<Repeated> repeated; ///< by region
+  bool keepsBorders = false;      ///< what goes from region to region
   DenseSet<Operation *> selected; ///< the cheap ones of all regions
+  DenseSet<Value> bases;          ///< what those are computed of
+  /// Products of backward that read what is computed again.
+  llvm::SetVector<Operation *> products;
 };
 
 /// Gives every reader of a broadcast, perhaps reshaped, its own, so that
@@ -223,15 +284,16 @@ struct Recompute : impl::RecomputeBase<Recompute> {
   using RecomputeBase::RecomputeBase;
 
   void runOnOperation() override {
-    if (recompute.getValue() == "none") {
-      return;
-    }
-    bool selective = recompute.getValue() == "selective";
-    if (!selective && recompute.getValue() != "units") {
+    StringRef name = recompute.getValue();
+    if (name != "none" && name != "selective" && name != "units") {
       getOperation().emitError("computes again '")
-          << recompute.getValue() << "'; there are none, selective and units";
+          << name << "'; there are none, selective and units";
       return signalPassFailure();
     }
+    Repeated first = name == "units"       ? Repeated::all
+                     : name == "selective" ? Repeated::cheap
+                                           : Repeated::elementwise;
+    Repeated rest = name == "units" ? Repeated::cheap : Repeated::elementwise;
     FailureOr<Program> micro = Program::find(getOperation(), kMicroProgram);
     FailureOr<UnitStates> states = UnitStates::of(getOperation());
     if (failed(micro) || failed(states)) {
@@ -239,15 +301,11 @@ struct Recompute : impl::RecomputeBase<Recompute> {
     }
     localizeBroadcasts(micro->function());
     Recomputation recomputation(micro->function(), *states);
-    int64_t ops = selective
-                      ? recomputation.run(Repeated::cheap, Repeated::nothing,
-                                          recompute_ratio)
-                      : recomputation.run(Repeated::all, Repeated::cheap,
-                                          recompute_ratio);
+    int64_t ops = recomputation.run(first, rest, recompute_ratio);
     if (offload_activations.getValue() != "none") {
       offloadKept(recomputation.forward(), *states);
     }
-    if (ops > 0) {
+    if (ops > 0 && name != "none") {
       getOperation()->setAttr(kRecomputedAttr,
                               OpBuilder(&getContext()).getI64IntegerAttr(ops));
     }

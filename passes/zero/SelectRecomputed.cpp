@@ -4,14 +4,18 @@
 
 #include "passes/analysis/MinimumCut.h"
 #include "passes/ir/nn/Queries.h"
-#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/DenseMap.h"
 
 using namespace mlir;
 using namespace mlir::zg;
 
-bool mlir::zg::zero::isCheap(Operation *op) {
+bool mlir::zg::zero::isFunctionOfElements(Operation *op) {
   return (nn::isElementwise(op) && !isa<nn::RandomUniformOp>(op)) ||
-         nn::isPlainView(op) || isa<nn::ReduceOp, nn::LayerNormOp>(op);
+         nn::isPlainView(op);
+}
+
+bool mlir::zg::zero::isCheap(Operation *op) {
+  return isFunctionOfElements(op) || isa<nn::ReduceOp, nn::LayerNormOp>(op);
 }
 
 /// Returns the bytes of all results that something reads: an op is computed
@@ -31,35 +35,39 @@ mlir::zg::zero::selectRecomputed(ArrayRef<Value> needed,
   // The cut is what is kept. It parts what backward needs from what cannot be
   // made again.
   MinimumCut graph;
-  llvm::MapVector<Operation *, unsigned> vertices;
-  SmallVector<Operation *> open;
-  auto vertexOf = [&](Operation *op) {
-    auto [it, isNew] = vertices.try_emplace(op, 0);
+  DenseMap<void *, unsigned> vertices;
+  SmallVector<std::pair<Operation *, unsigned>> repeatable;
+  // An op is computed again for all of its results, but each is kept alone.
+  auto vertexOf = [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    bool repeats = mayRepeat(op->getResult(0));
+    auto [it, isNew] = vertices.try_emplace(
+        repeats ? (void *)op : value.getAsOpaquePointer(), 0);
     if (isNew) {
-      it->second = graph.add(bytesOfResults(op));
-      open.push_back(op);
+      it->second = graph.add(repeats ? bytesOfResults(op)
+                                     : nn::tensorBytes(value.getType()));
+      if (repeats) {
+        repeatable.push_back({op, it->second});
+      } else {
+        graph.addSource(it->second);
+      }
     }
     return it->second;
   };
   for (Value value : needed) {
-    graph.addSink(vertexOf(value.getDefiningOp()));
+    graph.addSink(vertexOf(value));
   }
-  while (!open.empty()) {
-    Operation *op = open.pop_back_val();
-    unsigned vertex = vertexOf(op);
-    if (!isCheap(op) || !mayRepeat(op->getResult(0))) {
-      graph.addSource(vertex);
-      continue;
-    }
+  for (size_t i = 0; i < repeatable.size(); ++i) {
+    auto [op, vertex] = repeatable[i];
     for (Value operand : op->getOperands()) {
       if (!isThere(operand)) {
-        graph.addEdge(vertexOf(operand.getDefiningOp()), vertex);
+        graph.addEdge(vertexOf(operand), vertex);
       }
     }
   }
   std::vector<bool> after = graph.verticesAfter();
   DenseSet<Operation *> selected;
-  for (auto [op, vertex] : vertices) {
+  for (auto [op, vertex] : repeatable) {
     if (after[vertex]) {
       selected.insert(op);
     }

@@ -8,13 +8,18 @@
 
 namespace mlir::zg::zero {
 
-/// Returns whether an op costs about as much as reading its operands: an
-/// elementwise function, view, reduction or norm, but no random number.
+/// Returns whether each element of the result is a function of one element of
+/// each operand, or is one: an elementwise function or a view, but no random
+/// number.
+bool isFunctionOfElements(Operation *op);
+
+/// Returns whether an op costs about as much as reading its operands: a
+/// function of elements, a reduction or a norm.
 bool isCheap(Operation *op);
 
 /// Returns the ops that backward computes again so that the fewest bytes are
 /// kept from forward to backward, and of several choices as few ops as
-/// possible. Only cheap ops are among them. `needed` is what backward reads.
+/// possible. `needed` is what backward reads.
 /// `isThere` says what is in memory then, whatever is chosen, or needs none;
 /// `mayRepeat` says of the others whether they can be computed again.
 DenseSet<Operation *> selectRecomputed(ArrayRef<Value> needed,

@@ -1,6 +1,5 @@
 // RUN: zerograph-opt %s --split-input-file --zero-recompute=recompute=units | FileCheck %s
 // RUN: zerograph-opt %s --split-input-file --zero-recompute=recompute=units --cse --zero-forget-recalls | FileCheck %s --check-prefix=FORGOTTEN
-// RUN: zerograph-opt %s --split-input-file --zero-recompute | FileCheck %s --check-prefix=OFF
 // RUN: not zerograph-opt %s --split-input-file --zero-recompute=recompute=all 2>&1 | FileCheck %s --check-prefix=WRONG
 
 // Backward alone reads %s of unit 0, and unit 1 reads %y, too: %y is kept, %s
@@ -23,9 +22,6 @@
 // FORGOTTEN: nn.binary mul %x
 // FORGOTTEN: nn.binary mul %x
 // FORGOTTEN-NOT: zero.recall
-
-// OFF-NOT: zero.recomputed
-// OFF-NOT: zero.recall
 
 // WRONG: computes again 'all'; there are none, selective and units
 module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 0 : i64, zero.accumulate = 1 : i64} {

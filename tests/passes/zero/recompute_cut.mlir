@@ -13,9 +13,9 @@
 // CHECK-NEXT: %[[UP:.+]] = zero.fetch %[[DOWN]]
 // CHECK-NEXT: nn.matmul
 // CHECK-NEXT: nn.matmul
-// CHECK: zero.recall %[[UP]] unit 1
+// CHECK: %[[P2:.+]] = zero.recall %[[UP]] unit 1
 // CHECK-NOT: nn.matmul
-// CHECK: nn.unary cos %[[UP]]
+// CHECK: nn.unary cos %[[P2]]
 // CHECK: nn.return
 module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 0 : i64, zero.accumulate = 1 : i64} {
   zero.layout units [

@@ -15,7 +15,7 @@
 // CHECK: nn.unary neg %[[T]]
 // CHECK: %[[Y:.+]] = nn.binary mul %[[AGAIN]], %[[T]]
 // CHECK: nn.unary abs %[[Y]]
-// CHECK: nn.unary sqrt %[[H]]
+// CHECK: nn.unary sqrt %[[AGAIN]]
 // CHECK: nn.unary exp %[[P]]
 // CHECK: nn.unary log %[[Z]]
 module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 0 : i64, zero.accumulate = 1 : i64} {
