@@ -43,8 +43,8 @@ def advise(model, machine: str | os.PathLike,
     text = ctypes.c_void_p()
     with tempfile.TemporaryDirectory() as folder:
         if is_module(model):
-            model, example, options = export_to(folder, model, example, loss,
-                                                options, compare="none")
+            model, example, options, _ = export_to(folder, model, example, loss,
+                                                   options, compare="none")
         else:
             options = {"loss": loss, **options}
         arrays = example_arrays(model, example)

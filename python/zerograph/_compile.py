@@ -26,21 +26,37 @@ def _list(value) -> list:
     return [] if value is None else [value] if isinstance(value, str) else value
 
 
-def export_to(folder: str, module, example, loss, options: dict,
-              compare: str) -> tuple[str, dict, dict]:
+def export_to(folder: str, module, example, loss, options: dict, compare: str
+              ) -> tuple[str, dict, dict, Callable[[], bool]]:
     """Exports a PyTorch module, and returns the file, the example as a batch,
-    and the options with what is frozen."""
+    the options with what is frozen, and what tells whether the loss is a mean
+    over samples."""
     from ._export import export_and_compare
     from ._wrapper import as_batch
     if example is None:
         raise InvalidArgument("to export a module, give example=, a batch")
     path = os.path.join(folder, "model.onnx")
-    found, says = export_and_compare(module, example, path, loss, {}, compare)
+    found, says, is_mean = export_and_compare(module, example, path, loss, {},
+                                              compare)
     for one in says:
         warnings.warn(one, stacklevel=3)
     frozen = found.freeze + _list(options.get("freeze"))
     return path, as_batch(module, example), {**options,
-                                             "freeze": frozen or None}
+                                             "freeze": frozen or None}, is_mean
+
+
+def _warn_of_parts(plan: Plan, is_mean: Callable[[], bool]) -> None:
+    """Warns where a step's loss is another number than the whole batch's."""
+    parts = plan.samples // plan.facts["micro_batch"]
+    if (parts > 1 and plan.facts["loss_mean"] != "tokens" and not is_mean()):
+        warnings.warn(
+            "the loss of a batch is not the mean of its halves' losses, as where "
+            "a mask or ignore_index leaves samples out, or samples are compared "
+            "with each other. This plan's steps have the mean of "
+            f"{parts} micro-batches' losses (ranks={plan.ranks}, "
+            f"accumulate={plan.facts['accumulate']}), so loss and gradients are "
+            "others than the whole batch's. loss_mean=\"tokens\" gives those "
+            "of a sum that is divided by a count", stacklevel=4)
 
 
 def _compile_module(module, example, loss, options: dict) -> Plan:
@@ -48,9 +64,10 @@ def _compile_module(module, example, loss, options: dict) -> Plan:
     folder = tempfile.mkdtemp(prefix="zerograph-")
     remove = functools.partial(shutil.rmtree, folder, ignore_errors=True)
     try:
-        path, batch, options = export_to(folder, module, example, loss, options,
-                                         compare="small")
+        path, batch, options, is_mean = export_to(folder, module, example, loss,
+                                                  options, compare="small")
         plan = compile_file(path, batch, **options)
+        _warn_of_parts(plan, is_mean)
     except BaseException:
         remove()
         raise

@@ -14,6 +14,7 @@ from . import names as _names
 from ._check import Comparison, check, check_small
 from ._inspect import inspect_loss
 from ._library import Error, InvalidArgument
+from ._mean import is_mean_of_halves
 from ._run import generators_kept, quiet, training
 from ._wrapper import as_batch, loss_of, with_loss
 from ._written_out import written_out
@@ -176,10 +177,11 @@ def _refuse_cumulative(module: torch.nn.Module) -> None:
 @generators_kept()
 def export_and_compare(module: torch.nn.Module, example: Any, path: str,
                        loss: Callable | None, dynamic: Mapping,
-                       compare: str) -> tuple[Comparison, list[str]]:
-    """Does what `export` does, and returns the warnings too. `compare` is "all",
-    "small", which compares four samples of a small module and of no other, or
-    "none"."""
+                       compare: str
+                       ) -> tuple[Comparison, list[str], Callable[[], bool]]:
+    """Does what `export` does, and returns the warnings too, and what tells
+    whether the loss is a mean over samples. `compare` is "all", "small", which
+    compares four samples of a small module and of no other, or "none"."""
     if not os.path.isdir(os.path.dirname(path) or "."):
         raise InvalidArgument(f"{path}: there is no such folder")
     batch = as_batch(module, example)
@@ -222,7 +224,8 @@ def export_and_compare(module: torch.nn.Module, example: Any, path: str,
         differences = [_in_short(found)] if found.lost else []
     causes = [] if found.compared and found.ok else seen.may_differ
     found.lost = seen.differs + causes + found.lost
-    return found, says + seen.differs + causes + differences
+    return found, says + seen.differs + causes + differences, lambda: (
+        seen.is_sum or is_mean_of_halves(module, twice, seen.compute))
 
 
 def export(module: torch.nn.Module, example: Any, path: str | os.PathLike,
@@ -246,8 +249,9 @@ def export(module: torch.nn.Module, example: Any, path: str | os.PathLike,
     and warned of; `zg.compile` of a module freezes what PyTorch does not train.
     """
     path = os.fspath(path)
-    found, says = export_and_compare(module, example, path, loss, dynamic or {},
-                                     "all" if compare else "none")
+    found, says, _ = export_and_compare(module, example, path, loss,
+                                        dynamic or {},
+                                        "all" if compare else "none")
     for one in says:
         warnings.warn(f"{path}: {one}", stacklevel=2)
     return found

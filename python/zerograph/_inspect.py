@@ -134,6 +134,10 @@ class Inspection:
     loss: Callable | None
     #: Maps what forward() changes in place to the parameter and its value.
     before: dict[str, tuple[torch.Tensor, torch.Tensor]]
+    #: The loss doubles with all samples there twice.
+    is_sum: bool
+    #: Computes the loss of a batch once more.
+    compute: Callable[[Batch], Run]
 
 
 def _counts(module: torch.nn.Module) -> dict[str, numbers.Number]:
@@ -255,7 +259,8 @@ def inspect_loss(module: torch.nn.Module, batch: Batch, twice: Batch,
         with training(module, writes.before):
             return compute(batch)
 
-    if _is_sum(first, lambda: once_more(twice)):
+    is_sum = _is_sum(first, lambda: once_more(twice))
+    if is_sum:
         advice.append(
             "the loss is a sum over samples: twice as many have twice the loss. "
             "The loss of a step is the mean of its micro-batches', over all "
@@ -269,4 +274,5 @@ def inspect_loss(module: torch.nn.Module, batch: Batch, twice: Batch,
             "transformers, config.apply_spec_augment")
     # Places of nodes in the loss are lost by redirecting.
     return Inspection(differs, causes, advice,
-                      redirected if redirect.found else loss, writes.before)
+                      redirected if redirect.found else loss, writes.before,
+                      is_sum, once_more)

@@ -285,9 +285,10 @@ class ExportCase(Case):
             self.assertTrue(any(part in one for one in found.lost), found)
         return found
 
-    def warnings_of(self, module) -> list[str]:
+    def warnings_of(self, module, example=None, loss=F.cross_entropy,
+                    **options) -> list[str]:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            zg.compile(module, (self.x, self.labels), F.cross_entropy)
+            zg.compile(module, example or (self.x, self.labels), loss, **options)
         return [str(one.message) for one in caught
                 if "requires_grad=True to a scalar" not in str(one.message)]

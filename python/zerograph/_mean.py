@@ -1,0 +1,104 @@
+"""Telling whether the loss of a batch is the mean of its halves' losses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+import torch
+from torch.nn import functional
+
+from ._run import Run, generators_kept, quiet
+from ._wrapper import Batch
+
+
+class _Losses(torch.overrides.TorchFunctionMode):
+    """Collects the labels that losses leave out, and leaves BatchNorm out, which
+    is meant to count by micro-batch."""
+
+    def __init__(self):
+        super().__init__()
+        self.ignored: set[int] = set()
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if func is functional.batch_norm:
+            return args[0]
+        if "ignore_index" in kwargs:
+            self.ignored.add(kwargs["ignore_index"])
+        return func(*args, **kwargs)
+
+
+def _is_uneven(ignored: torch.Tensor) -> bool:
+    """Tells whether more is ignored of one sample than of another."""
+    counts = ignored.reshape(len(ignored), -1).sum(1)
+    return bool((counts != counts[0]).any())
+
+
+def _fills(one: torch.Tensor, ignored: set[int]) -> list[int]:
+    """Returns values that may leave samples out: those of a mask, labels that
+    are ignored. Every cross entropy ignores -100, which most data have not, or as
+    often in each sample."""
+    if one.dtype == torch.bool:
+        return [0, 1]
+    if one.is_floating_point():
+        return [0]
+    return [0, *(label for label in sorted(ignored)
+                 if label != -100 or _is_uneven(one == label))]
+
+
+def _variants(batch: Batch, per_sample: set[str],
+              losses: _Losses) -> Iterator[Batch]:
+    """Yields the first four samples, and then with a first half of which a mask,
+    or labels, may leave out everything."""
+    four = {name: one[:4] if name in per_sample else one
+            for name, one in batch.items()}
+    yield four
+    for name in per_sample:
+        for value in _fills(batch[name], losses.ignored):
+            other = four[name].clone()
+            other[:2][other[:2] != -100] = value
+            yield {**four, name: other}
+
+
+def _tolerance(module: torch.nn.Module) -> float:
+    """Returns how far losses may be apart by rounding, as a part of them."""
+    return max([1e-4] + [20 * torch.finfo(one.dtype).eps
+                         for one in module.parameters()
+                         if one.is_floating_point()])
+
+
+@generators_kept()
+def is_mean_of_halves(module: torch.nn.Module, batch: Batch,
+                      compute: Callable[[Batch], Run]) -> bool:
+    """Tells whether micro-batches have, in the mean, the loss of the whole batch:
+    of its first four samples, and of these with zeros, or with labels that are
+    ignored. What it cannot tell, as of a loss that draws random numbers, counts
+    as a mean."""
+    samples = next((len(one) for one in batch.values() if one.ndim), 0)
+    per_sample = {name for name, one in batch.items()
+                  if one.ndim and len(one) == samples}
+    if samples < 4 or any(one.device.type != "cpu" for one in batch.values()):
+        return True
+    losses, tolerance = _Losses(), _tolerance(module)
+
+    def loss_of(variant: Batch, begin: int, end: int) -> float:
+        made = compute({name: one[begin:end] if name in per_sample else one
+                        for name, one in variant.items()})
+        return (math.nan if made.drew or made.drew_others
+                else float(made.loss))
+
+    def agrees(variant: Batch) -> bool:
+        try:
+            whole = loss_of(variant, 0, 4)
+            halves = loss_of(variant, 0, 2), loss_of(variant, 2, 4)
+        except Exception:  # such values, or so few samples, are refused
+            return True
+        apart = abs(whole - sum(halves) / 2)
+        # The mean of what is not finite is not finite either.
+        return not math.isfinite(whole) or (
+            math.isfinite(apart) and
+            apart <= tolerance * max(map(abs, (whole, *halves))) + 1e-5)
+
+    with torch.no_grad(), quiet(), losses:
+        return all(map(agrees, _variants(batch, per_sample, losses)))
