@@ -80,14 +80,14 @@ class Arrays:
                 f"{', '.join(names)}")
         self.count = len(batch)
         self.pointer = (Array * self.count)()
-        self._alive = []
+        self.arrays: dict[str, np.ndarray] = {}
         for entry, (name, value) in zip(self.pointer, batch.items()):
             array, kind = as_numpy(name, value, what)
             entry.name, entry.type, entry.shape = _described(name, kind,
                                                              array.shape)
             entry.dims = array.ndim
             entry.data = array.ctypes.data
-            self._alive.append(array)
+            self.arrays[name] = array
 
 
 @functools.lru_cache(maxsize=1024)

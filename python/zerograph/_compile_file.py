@@ -14,6 +14,9 @@ from ._library import InvalidArgument, check, library, say_notes, texts
 from ._options import command_line
 from ._plan import Plan
 
+#: Options that say themselves how many samples a step has.
+_SAMPLES = {"micro_batch", "global_batch", "dim", "config"}
+
 
 def _inputs(model: str | os.PathLike) -> list[str]:
     """Returns the names of the file's inputs."""
@@ -38,6 +41,25 @@ def example_arrays(model: str | os.PathLike,
     return Arrays(example or {}, [] if named else _inputs(model), "the example")
 
 
+def _refuse_other_step(plan: Plan, example: Arrays) -> None:
+    """Refuses a plan whose steps have other samples than the example, which is a
+    batch of one: the model has fixed those of a micro-batch."""
+    samples = plan.facts["micro_batch"]
+    for one in plan.facts["inputs"]:
+        given = example.arrays.get(one["name"])
+        if given is None or not one["per_sample"]:
+            continue
+        had = len(given) * samples // one["shape"][0]  # it may have rows
+        if had != plan.samples:
+            raise InvalidArgument(
+                f"the model fixes {samples} samples of a micro-batch, so a step "
+                f"(ranks={plan.ranks}, accumulate={plan.facts['accumulate']}) "
+                f"takes {plan.samples}, and the example has {had}. Leave the "
+                "number open: in forward() and the loss x.view(x.shape[0], -1) "
+                f"for x.view({samples}, -1), of a file a symbolic first dim; or "
+                f"give micro_batch={samples}, to train on {plan.samples} a step")
+
+
 def compile_file(model: str | os.PathLike,
                  example: Mapping[str, Any] | tuple | None = None,
                  **options) -> Plan:
@@ -51,8 +73,10 @@ def compile_file(model: str | os.PathLike,
         arguments = command_line(options, folder)
         check(library().zg_compile(os.fsencode(model), texts(arguments),
                                    len(arguments), arrays.pointer, arrays.count,
-                                   ctypes.byref(handle)))
+                                   ctypes.byref(handle)), folder + os.sep)
     plan = Plan(handle.value, functools.partial(compile_file, model, example,
                                                 **options))
+    if not _SAMPLES & {name for name, one in options.items() if one is not None}:
+        _refuse_other_step(plan, arrays)
     say_notes()
     return plan

@@ -5,6 +5,7 @@ from package import need
 need("torch", "onnx", "onnxscript")
 
 import torch  # noqa: E402
+import zerograph as zg  # noqa: E402
 from export_models import Classifier, ExportCase, Scaled  # noqa: E402
 from support import main  # noqa: E402
 from torch import nn  # noqa: E402
@@ -59,6 +60,23 @@ class ExportParts(ExportCase):
                                               **options))
             self.assertEqual(f"the mean of {count} micro-batches" in said,
                              count > 1, said)
+
+    def test_a_number_of_samples_that_the_model_fixes(self):
+        class Fixed(Classifier):
+            def forward(self, x):
+                return super().forward(x.view(6, -1))
+        example = (self.x, self.labels)
+        self.export(Fixed(), example)
+        for model, loss in ((Fixed(), F.cross_entropy),
+                            (self.path("model.onnx"), None)):
+            for options in {"ranks": 2}, {"accumulate": 2}:
+                with self.assertRaisesRegex(
+                        zg.InvalidArgument, "fixes 6 samples.*takes 12, and the "
+                        "example has 6.*x.shape.*give micro_batch=6"):
+                    zg.compile(model, example, loss, **options)
+            plan = zg.compile(model, example, loss, ranks=2, micro_batch=6)
+            self.assertEqual(plan.samples, 12)
+            self.assertEqual(zg.compile(model, example, loss).samples, 6)
 
     def test_a_loss_that_is_a_mean_over_samples(self):
         class Drawn(Classifier):
