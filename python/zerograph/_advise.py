@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ._compile import export_to, is_module
-from ._compile_file import example_arrays
+from ._compile_file import check_options, example_arrays
 from ._library import check, library, say_notes, take_text, texts
-from ._options import command_line
+from ._options import plan_arguments
 
 
 def _keywords(options: dict) -> dict:
@@ -43,12 +43,13 @@ def advise(model, machine: str | os.PathLike,
     text = ctypes.c_void_p()
     with tempfile.TemporaryDirectory() as folder:
         if is_module(model):
+            check_options({"machine": machine, **options}, library().zg_advise)
             model, example, options, _ = export_to(folder, model, example, loss,
                                                    options, compare="none")
         else:
             options = {"loss": loss, **options}
         arrays = example_arrays(model, example)
-        arguments = command_line({"machine": machine, **options}, folder)
+        arguments = plan_arguments({"machine": machine, **options}, folder)
         check(library().zg_advise(os.fsencode(model), texts(arguments),
                                   len(arguments), arrays.pointer, arrays.count,
                                   ctypes.byref(text)), folder + os.sep)

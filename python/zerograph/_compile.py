@@ -12,8 +12,8 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ._compile_file import compile_file
-from ._library import InvalidArgument
+from ._compile_file import check_options, compile_file
+from ._library import InvalidArgument, library
 from ._plan import Plan
 
 
@@ -61,6 +61,7 @@ def _warn_of_parts(plan: Plan, is_mean: Callable[[], bool]) -> None:
 
 def _compile_module(module, example, loss, options: dict) -> Plan:
     """Exports a PyTorch module, and compiles what it trains."""
+    check_options(options, library().zg_compile)  # exporting takes long
     folder = tempfile.mkdtemp(prefix="zerograph-")
     remove = functools.partial(shutil.rmtree, folder, ignore_errors=True)
     try:

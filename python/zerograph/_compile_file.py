@@ -6,12 +6,13 @@ import ctypes
 import functools
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ._arrays import Arrays
-from ._library import InvalidArgument, check, library, say_notes, texts
-from ._options import command_line
+from ._library import (InvalidArgument, check, forget_notes, library, say_notes,
+                       texts)
+from ._options import plan_arguments
 from ._plan import Plan
 
 #: Options that say themselves how many samples a step has.
@@ -60,6 +61,20 @@ def _refuse_other_step(plan: Plan, example: Arrays) -> None:
                 f"give micro_batch={samples}, to train on {plan.samples} a step")
 
 
+def check_options(options: dict, call: Callable) -> None:
+    """Raises what `call`, zg_compile or zg_advise, finds wrong with options before
+    it reads a model, which may not be there yet."""
+    made = ctypes.c_void_p()
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = plan_arguments(options, folder)
+        path = os.path.join(folder, "missing.onnx")
+        code = call(os.fsencode(path), texts(arguments), len(arguments), None, 0,
+                    ctypes.byref(made))
+        forget_notes()
+        if path not in library().zg_error().decode():
+            check(code, folder + os.sep)
+
+
 def compile_file(model: str | os.PathLike,
                  example: Mapping[str, Any] | tuple | None = None,
                  **options) -> Plan:
@@ -70,7 +85,7 @@ def compile_file(model: str | os.PathLike,
     arrays = example_arrays(model, example)
     handle = ctypes.c_void_p()
     with tempfile.TemporaryDirectory() as folder:
-        arguments = command_line(options, folder)
+        arguments = plan_arguments(options, folder)
         check(library().zg_compile(os.fsencode(model), texts(arguments),
                                    len(arguments), arrays.pointer, arrays.count,
                                    ctypes.byref(handle)), folder + os.sep)

@@ -145,6 +145,12 @@ def say_notes(leave_out: str = "") -> None:
             logging.getLogger("zerograph").info(text)
 
 
+def forget_notes() -> None:
+    """Leaves unsaid what the library has noted, since it will note it again."""
+    while not _notes.empty():
+        _notes.get()
+
+
 def check(code: int, leave_out: str = "") -> None:
     """Raises the library's error if `code` is one, without the path of a
     temporary folder."""

@@ -12,9 +12,43 @@ from ._library import InvalidArgument
 from ._torch_files import is_theirs, weights
 
 
-def _text(value) -> str:
+#: Maps what others call options, and the library has nothing near, to what it is
+#: here.
+_ELSEWHERE = {
+    **dict.fromkeys(("max_grad_norm", "grad_clip", "gradient_clipping"),
+                    "here it is clip_norm"),
+    **dict.fromkeys(("dtype", "mixed_precision", "bf16", "fp16", "amp"),
+                    "here it is precision, as precision=\"bf16\""),
+    **dict.fromkeys(("accumulation_steps", "accumulate_grad_batches"),
+                    "here it is accumulate"),
+    **dict.fromkeys(("gradient_checkpointing", "activation_checkpointing"),
+                    "here it is recompute, as recompute=\"units\""),
+    **dict.fromkeys(("world_size", "devices"), "here it is ranks"),
+    **dict.fromkeys(("seed", "load_weights", "init_missing", "resume",
+                     "checkpoint", "every", "log"), "give it to zg.Trainer"),
+    **dict.fromkeys(("epochs", "num_epochs", "steps", "max_steps"),
+                    "a loop of yours has as many trainer.step(batch)")}
+
+_OPTIMIZERS = ("sgd", "adam", "adamw", "lion", "adagrad", "lamb")
+_PRECISIONS = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}
+
+
+def _remedy(name: str, value) -> str:
+    """Says what to write in place of PyTorch's optimizer or type."""
+    if name == "optimizer":
+        kind = value if isinstance(value, type) else type(value)
+        known = kind.__name__.lower()
+        return (f"write optimizer=\"{known}\", and its numbers as options, as "
+                "lr=0.1" if known in _OPTIMIZERS else
+                f"there are {', '.join(_OPTIMIZERS)}")
+    known = _PRECISIONS.get(str(value).rpartition(".")[2])
+    return (f"write {name}=\"{known}\"" if known and name == "precision" else
+            "expected a text, a number, or a list or dictionary of these")
+
+
+def _text(name: str, value) -> str:
     if isinstance(value, Mapping):
-        return ",".join(f"{name}={_text(one)}" for name, one in value.items())
+        return ",".join(f"{key}={_text(name, one)}" for key, one in value.items())
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, numbers.Number):
@@ -22,22 +56,23 @@ def _text(value) -> str:
     try:
         return os.fspath(value)
     except TypeError:
-        raise InvalidArgument(
-            f"an option is a {type(value).__name__}: expected a text, a number, "
-            "or a list or dictionary of these") from None
+        what = (value.__name__ if isinstance(value, type) else
+                f"a {type(value).__name__}")
+        raise InvalidArgument(f"option {name} is {what}: "
+                              f"{_remedy(name, value)}") from None
 
 
-def _values(value) -> list[str]:
+def _values(name: str, value) -> list[str]:
     """Returns the texts of an option, one for each time that it is given."""
     if isinstance(value, Mapping):
         # dim={"seq": 128} and group={"*.bias": {"weight_decay": 0}}
-        return [f"{name}{':' if isinstance(one, Mapping) else '='}{_text(one)}"
-                for name, one in value.items()]
+        return [f"{key}{':' if isinstance(one, Mapping) else '='}"
+                f"{_text(name, one)}" for key, one in value.items()]
     if isinstance(value, (list, tuple)):
         numeric = all(isinstance(one, numbers.Number) for one in value)
-        texts = [_text(one) for one in value]
+        texts = [_text(name, one) for one in value]
         return [",".join(texts)] if numeric else texts  # betas=(0.9, 0.95)
-    return [_text(value)]
+    return [_text(name, value)]
 
 
 def command_line(options: dict, folder: str) -> list[str]:
@@ -63,5 +98,14 @@ def command_line(options: dict, folder: str) -> list[str]:
                 write_arrays(path, value, "load_weights")
                 value = path
         option = "--" + name.replace("_", "-")
-        arguments += [f"{option}={text}" for text in _values(value)]
+        arguments += [f"{option}={text}" for text in _values(name, value)]
     return arguments
+
+
+def plan_arguments(options: dict, folder: str) -> list[str]:
+    """Returns options of a plan as `command_line` does."""
+    for name in options:
+        if name in _ELSEWHERE:
+            raise InvalidArgument(f"unknown option '{name}' of a plan; "
+                                  f"{_ELSEWHERE[name]}")
+    return command_line(options, folder)

@@ -299,27 +299,6 @@ class ExportWarnings(ExportCase):
         self.assertEqual(len(found.lost), 1)
         self.assertEqual(self.warnings_of(Root()), [])
 
-    def test_mistakes(self):
-        module, example = Classifier(), (self.x, self.labels)
-        for call, part in (
-                (lambda: zg.compile(module, example), "takes no labels: give"),
-                (lambda: zg.compile(module, example, nn.CrossEntropyLoss(
-                    reduction="none")),
-                 r"returned a tensor of shape \[.*\], expected one number"),
-                (lambda: zg.compile(module, example, "cross_entropy"),
-                 "expected a function of the output"),
-                (lambda: zg.compile(module), "give example="),
-                (lambda: zg.compile("m.onnx", example), "no such file"),
-                (lambda: zg.compile(module, ((self.x, 1), self.labels),
-                                    F.cross_entropy), "one array"),
-                (lambda: zg.compile(module, example, F.cross_entropy,
-                                    optimizer=module), "is a Classifier"),
-                (lambda: zg.Trainer(module), "the plan is a Classifier"),
-                (lambda: zg.export(module, example, "no/m.onnx",
-                                   F.cross_entropy), "no such folder")):
-            with self.assertRaisesRegex(zg.InvalidArgument, part):
-                call()
-
     def test_what_data_is_read_for(self):
         class Read(Classifier):
             def forward(self, x):
