@@ -4,11 +4,13 @@ numbers the run drew."""
 from __future__ import annotations
 
 import contextlib
+import copy
 import io
 import logging
 import pickle
 import random
 import warnings
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from unittest import mock
@@ -54,15 +56,33 @@ def quiet():
         logging.disable(disabled)
 
 
+#: Containers that can be filled again: a class of somebody's may refuse it.
+_CONTAINERS = {dict, OrderedDict, defaultdict, list, set, deque}
+
+
+def _containers(value, found: dict[int, tuple]) -> None:
+    """Adds a container, and those within it, with copies of what they have."""
+    if type(value) in _CONTAINERS and id(value) not in found:
+        found[id(value)] = value, copy.copy(value)
+        for one in value.values() if isinstance(value, dict) else value:
+            _containers(one, found)
+
+
+def _put_back(container, was) -> None:
+    container.clear()
+    (container.extend if isinstance(container, (list, deque)) else
+     container.update)(was)
+
+
 @contextlib.contextmanager
 def training(module: torch.nn.Module, before: Mapping[str, tuple] = {}):
     """Sets a module to training, but for parts that it has in evaluation itself,
-    and puts back what a run changes: modes and other attributes, gradients,
-    buffers, the data that parameters have, and the values of the parameters that
-    `before` has at the end."""
-    attributes = [(here, dict(here)) for part in module.modules() for here in
-                  (vars(part), part._parameters, part._buffers)
-                  if isinstance(here, dict)]  # torch.jit has others
+    and puts back what a run changes: modes and other attributes, also what lists
+    and dictionaries have, gradients, buffers, the data that parameters have, and
+    the values of the parameters that `before` has at the end."""
+    attributes: dict[int, tuple] = {}
+    for part in module.modules():
+        _containers(vars(part), attributes)
     tensors = [(one, one.data, one.grad) for one in module.parameters()]
     buffers = [(one, one.detach().clone()) for one in module.buffers()]
     modes = {part: part.training for part in module.modules()}
@@ -73,10 +93,8 @@ def training(module: torch.nn.Module, before: Mapping[str, tuple] = {}):
     finally:
         made = len(list(module.parameters())) != len(tensors)
         # A first run may make parameters: they stay, and so do its marks.
-        for here, was in () if made else attributes:
-            for name in here.keys() - was.keys():
-                del here[name]
-            here.update(was)
+        for here, was in () if made else attributes.values():
+            _put_back(here, was)
         for part, mode in modes.items():
             part.training = mode
         with torch.no_grad():

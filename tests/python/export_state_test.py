@@ -3,6 +3,7 @@ stays as it was."""
 
 import random
 import warnings
+from collections import deque
 
 from package import need
 
@@ -104,6 +105,29 @@ class ExportState(ExportCase):
                 self.assertTrue(torch.equal(one, before[name]), name)
             self.assertEqual(set(vars(module)), attributes)
             self.assertEqual(getattr(module, "count", 0), 0)
+
+    def test_what_forward_logs_is_left_out(self):
+        """An exporter's own numbers would stay in it, and keep the module from
+        being copied and compared."""
+        class Logging(Classifier):
+            def __init__(self):
+                super().__init__()
+                self.losses, self.last = [0.5], deque([1.0], 2)
+                self.of = {"largest": [], "kept": {1}}
+
+            def forward(self, x):
+                y = super().forward(x)
+                self.losses.append(y.mean().item())
+                self.last.append(y.sum().item())
+                self.of["largest"].append(y.max().item())
+                self.of["kept"].add(len(self.losses))
+                self.of["mean"] = float(y.mean())
+                return y
+        module = Logging()
+        self.assertEqual(self.warnings_of(module), [])
+        self.assertEqual(module.losses, [0.5])
+        self.assertEqual(list(module.last), [1.0])
+        self.assertEqual(module.of, {"largest": [], "kept": {1}})
 
     def test_random_generators_stay_as_they_were(self):
         class Drawn(Classifier):
