@@ -7,13 +7,12 @@ import os
 import shutil
 import sys
 import tempfile
-import warnings
 import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from ._compile_file import check_options, compile_file
-from ._library import InvalidArgument, library
+from ._library import InvalidArgument, library, warn
 from ._plan import Plan
 
 
@@ -39,7 +38,7 @@ def export_to(folder: str, module, example, loss, options: dict, compare: str
     found, says, is_mean = export_and_compare(module, example, path, loss, {},
                                               compare)
     for one in says:
-        warnings.warn(one, stacklevel=3)
+        warn(one)
     frozen = found.freeze + _list(options.get("freeze"))
     return path, as_batch(module, example), {**options,
                                              "freeze": frozen or None}, is_mean
@@ -49,14 +48,14 @@ def _warn_of_parts(plan: Plan, is_mean: Callable[[], bool]) -> None:
     """Warns where a step's loss is another number than the whole batch's."""
     parts = plan.samples // plan.facts["micro_batch"]
     if (parts > 1 and plan.facts["loss_mean"] != "tokens" and not is_mean()):
-        warnings.warn(
+        warn(
             "the loss of a batch is not the mean of its halves' losses, as where "
             "a mask or ignore_index leaves samples out, or samples are compared "
             "with each other. This plan's steps have the mean of "
             f"{parts} micro-batches' losses (ranks={plan.ranks}, "
             f"accumulate={plan.facts['accumulate']}), so loss and gradients are "
             "others than the whole batch's. loss_mean=\"tokens\" gives those "
-            "of a sum that is divided by a count", stacklevel=4)
+            "of a sum that is divided by a count")
 
 
 def _compile_module(module, example, loss, options: dict) -> Plan:

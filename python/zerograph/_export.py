@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -13,7 +12,7 @@ import torch
 from . import names as _names
 from ._check import Comparison, check, check_small
 from ._inspect import inspect_loss
-from ._library import Error, InvalidArgument
+from ._library import Error, InvalidArgument, warn
 from ._mean import is_mean_of_halves
 from ._run import generators_kept, quiet, training
 from ._wrapper import as_batch, loss_of, with_loss
@@ -253,5 +252,5 @@ def export(module: torch.nn.Module, example: Any, path: str | os.PathLike,
                                         dynamic or {},
                                         "all" if compare else "none")
     for one in says:
-        warnings.warn(f"{path}: {one}", stacklevel=2)
+        warn(f"{path}: {one}")
     return found

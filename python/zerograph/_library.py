@@ -10,6 +10,7 @@ import os
 import pathlib
 import queue
 import re
+import sys
 import warnings
 
 #: The version of the interface that this package was written for.
@@ -127,9 +128,20 @@ def library() -> ctypes.CDLL:
 
 
 def in_python(text: str) -> str:
-    """Writes options as keywords: micro_batch for --micro-batch."""
+    """Writes options as keywords, micro_batch for --micro-batch, and PyTorch's
+    conversion beside numpy's."""
+    text = text.replace("array.astype() does", "array.astype() does, or "
+                        "tensor.to() of PyTorch's")
     return re.sub(r"--([a-z][a-z0-9-]*)",
                   lambda match: match[1].replace("-", "_"), text)
+
+
+def warn(text: str) -> None:
+    """Warns, at the line outside of this package that has called it."""
+    frame, level = sys._getframe(), 1
+    while frame and frame.f_globals.get("__package__") == __package__:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, stacklevel=level)
 
 
 def say_notes(leave_out: str = "") -> None:
@@ -140,7 +152,7 @@ def say_notes(leave_out: str = "") -> None:
         warning, text = _notes.get()
         text = in_python(text.decode()).replace(leave_out, "")
         if warning:
-            warnings.warn(text, stacklevel=3)
+            warn(text)
         else:
             logging.getLogger("zerograph").info(text)
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import collections
 import os
-import warnings
 
 from ._checkpoint import Checkpoint, Tensor
 from ._files import whole_file, whole_folder
-from ._library import InvalidArgument
+from ._library import InvalidArgument, warn
 from ._torch_files import save
 from ._universal import LATEST, MODEL_STATES, OPTIMIZER_STATE, file_of
 from .names import Names
@@ -97,13 +96,13 @@ def _warn_of_writing(checkpoint: Checkpoint,
     alone = sum(all(one.role == "values" for one in tensors)
                 for tensors in parameters.values())
     if 0 < alone < len(parameters):
-        warnings.warn(
+        warn(
             f"{alone} parameters and running statistics that no optimizer "
             "updates have only fp32.pt, which DeepSpeed does not load: give the "
-            "model its weights by load_state_dict before", stacklevel=4)
+            "model its weights by load_state_dict before")
     if "loss_scale" in checkpoint.run:
-        warnings.warn("the loss scale is not written: it begins anew, as "
-                      "DeepSpeed's configuration says", stacklevel=4)
+        warn("the loss scale is not written: it begins anew, as DeepSpeed's "
+             "configuration says")
 
 
 def write(checkpoint: Checkpoint, folder: str, names: Names,

@@ -16,11 +16,10 @@ from __future__ import annotations
 import json
 import os
 import typing
-import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ._library import InvalidArgument
+from ._library import InvalidArgument, warn
 
 if typing.TYPE_CHECKING:
     import numpy as np
@@ -109,10 +108,10 @@ class Names:
         """Warns of names of what is no tensor of the model."""
         others = sorted(set(self._names) - set(initializers))
         if others:
-            warnings.warn(
+            warn(
                 f"{self._what}: {len(others)} of {len(self._names)} names have "
                 "no effect, since no tensor is called so: "
-                f"{', '.join(others[:5])}", stacklevel=3)
+                f"{', '.join(others[:5])}")
 
 
 def match(ours: np.ndarray, theirs: np.ndarray) -> str | None:
@@ -204,8 +203,9 @@ def load(module: torch.nn.Module, arrays: Mapping[str, np.ndarray]) -> None:
         with torch.no_grad():
             tensors[name].copy_(value)
     if unknown:
-        raise ValueError("the module has no tensors for "
-                         f"{', '.join(unknown)}")
+        raise InvalidArgument(
+            f"the module has no tensors for {', '.join(unknown)}: give the "
+            "module that was exported, or one like it")
 
 
 def write(model: torch.nn.Module, path: str | os.PathLike,
@@ -214,9 +214,9 @@ def write(model: torch.nn.Module, path: str | os.PathLike,
     wrapper."""
     names, missing = names_of(model, path)
     if missing:
-        raise ValueError(f"{path} has no tensor with the values of "
-                         f"{', '.join(missing)}: are they as when the model "
-                         "was exported?")
+        raise InvalidArgument(
+            f"{path} has no tensor with the values of {', '.join(missing)}: are "
+            "they as when the model was exported?")
     save(names, output)
 
 

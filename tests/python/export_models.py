@@ -276,6 +276,7 @@ class ExportCase(Case):
         # Each thing that is lost is warned of, and nothing else is.
         self.assertEqual(len(caught), len(found.lost),
                          [str(one.message) for one in caught])
+        self.assertEqual({one.filename for one in caught} - {__file__}, set())
         return found
 
     def lost(self, module, example, *parts, **options):
@@ -290,5 +291,8 @@ class ExportCase(Case):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             zg.compile(module, example or (self.x, self.labels), loss, **options)
-        return [str(one.message) for one in caught
+        ours = [one for one in caught
                 if "requires_grad=True to a scalar" not in str(one.message)]
+        # Each names the line here that has called the package.
+        self.assertEqual({one.filename for one in ours} - {__file__}, set())
+        return [str(one.message) for one in ours]

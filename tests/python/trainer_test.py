@@ -289,8 +289,9 @@ class Training(Case):
             zg.load(self.path("no.zgplan"))
 
     def test_warnings_and_notes(self):
-        with self.assertWarnsRegex(UserWarning, "allow_tf32"):
+        with self.assertWarnsRegex(UserWarning, "allow_tf32") as caught:
             zg.compile(MLP, micro_batch=8, allow_tf32=True)
+        self.assertEqual(caught.filename, __file__)
         plan = zg.compile(MLP, micro_batch=8)
         with self.assertLogs("zerograph", logging.INFO) as log:
             with zg.Trainer(plan, nvme_path=self.folder):
@@ -305,7 +306,7 @@ class Training(Case):
             for batch, message in (
                     ({"x": x}, "input 'labels' is missing"),
                     ({"x": x.astype(np.float64), "labels": labels},
-                     "'x' is F64.*astype"),
+                     "'x' is F64.*astype.*tensor.to"),
                     ({"x": x[:, :60], "labels": labels}, r"expected F32 \["),
                     ({"x": x[:4], "labels": labels[:4]}, "has 4 samples"),
                     ({"x": x, "labels": labels + 10}, "'labels' has the value"),
