@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ._compile_file import check_options, compile_file
-from ._library import InvalidArgument, library, warn
+from ._library import Error, InvalidArgument, library, warn
 from ._plan import Plan
 
 
@@ -68,8 +68,10 @@ def _compile_module(module, example, loss, options: dict) -> Plan:
                                                   options, compare="small")
         plan = compile_file(path, batch, **options)
         _warn_of_parts(plan, is_mean)
-    except BaseException:
+    except BaseException as error:
         remove()
+        if isinstance(error, Error):
+            error.args = (str(error).replace(folder + os.sep, ""),)
         raise
     weakref.finalize(plan, remove)  # the file has the weights
     return plan

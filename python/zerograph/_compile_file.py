@@ -13,6 +13,7 @@ from ._arrays import Arrays
 from ._library import (InvalidArgument, check, forget_notes, library, say_notes,
                        texts)
 from ._options import plan_arguments
+from ._places import with_places
 from ._plan import Plan
 
 #: Options that say themselves how many samples a step has.
@@ -86,9 +87,10 @@ def compile_file(model: str | os.PathLike,
     handle = ctypes.c_void_p()
     with tempfile.TemporaryDirectory() as folder:
         arguments = plan_arguments(options, folder)
-        check(library().zg_compile(os.fsencode(model), texts(arguments),
-                                   len(arguments), arrays.pointer, arrays.count,
-                                   ctypes.byref(handle)), folder + os.sep)
+        code = library().zg_compile(os.fsencode(model), texts(arguments),
+                                    len(arguments), arrays.pointer, arrays.count,
+                                    ctypes.byref(handle))
+        check(code, folder + os.sep, lambda text: with_places(text, model))
     plan = Plan(handle.value, functools.partial(compile_file, model, example,
                                                 **options))
     if not _SAMPLES & {name for name, one in options.items() if one is not None}:

@@ -12,6 +12,7 @@ import queue
 import re
 import sys
 import warnings
+from collections.abc import Callable
 
 #: The version of the interface that this package was written for.
 INTERFACE = 1
@@ -163,12 +164,13 @@ def forget_notes() -> None:
         _notes.get()
 
 
-def check(code: int, leave_out: str = "") -> None:
+def check(code: int, leave_out: str = "",
+          more: Callable[[str], str] = str) -> None:
     """Raises the library's error if `code` is one, without the path of a
-    temporary folder."""
+    temporary folder, and as `more` completes it."""
     if code:
         text = in_python(library().zg_error().decode()).replace(leave_out, "")
-        raise (InvalidArgument if code == _INVALID_ARGUMENT else Error)(text)
+        raise (InvalidArgument if code == _INVALID_ARGUMENT else Error)(more(text))
 
 
 def take_text(pointer: ctypes.c_void_p) -> str:

@@ -30,7 +30,12 @@ class ExportWarnings(ExportCase):
         self.lost(Words(scale_grad_by_freq=True), (ids, self.labels),
                   "scale_grad_by_freq")
         self.lost(Words(max_norm=0.5), (ids, self.labels), "max_norm")
-        self.lost(Buffered("detach"), (self.x, self.labels), "detach()")
+        self.lost(Buffered("detach"), (self.x, self.labels), "detach()",
+                  "export_models.py:")
+        with self.assertRaisesRegex(zg.InvalidArgument, "^model.onnx: detach.*"
+                                    'export_models.py:[0-9]+ in forward, "first '
+                                    '= first.detach'):
+            self.warnings_of(Buffered("detach"))
         self.lost(Buffered("no_grad"), (self.x, self.labels),
                   "'first.weight': PyTorch gives it no gradient")
         self.lost(Unknown(scaled=True),
