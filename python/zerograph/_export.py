@@ -15,7 +15,7 @@ from ._inspect import inspect_loss
 from ._library import Error, InvalidArgument, warn
 from ._mean import is_mean_of_halves
 from ._run import generators_kept, quiet, training
-from ._wrapper import as_batch, loss_of, with_loss
+from ._wrapper import as_batch, with_loss
 from ._written_out import written_out
 
 
@@ -23,6 +23,13 @@ def _dims(batch: Mapping[str, torch.Tensor],
           dynamic: Mapping[str, Mapping[int, str]]) -> dict[str, dict]:
     """Returns the names of the dims that may vary: samples, and what `dynamic`
     says."""
+    for name, own in dynamic.items():
+        ndim = batch[name].ndim if name in batch else 0
+        if not all(0 <= axis < ndim for axis in own):
+            raise InvalidArgument(
+                f"dynamic names dims {list(own)} of '{name}', and the example has "
+                + ", ".join(f"'{one}' of shape {list(array.shape)}"
+                            for one, array in batch.items()))
     samples = next((len(one) for one in batch.values() if one.ndim), None)
     dims = {}
     for name, one in batch.items():
@@ -31,19 +38,13 @@ def _dims(batch: Mapping[str, torch.Tensor],
     return dims
 
 
-def _shapes(names, dims) -> dict[str, dict]:
-    """Returns the dims that may vary as torch.export takes them."""
-    known = {name: torch.export.Dim(name)
-             for one in dims.values() for name in one.values()}
-    return {f"array{i}": {axis: known[dim] for axis, dim in dims[name].items()}
-            for i, name in enumerate(names)}
-
-
-def _export_newer(wrapped, arrays, names, dims, path) -> None:
+def _export_newer(wrapped, arrays, dims, path) -> None:
+    shapes = {f"array{i}": {axis: torch.export.Dim(dim)
+                            for axis, dim in own.items()}
+              for i, own in enumerate(dims.values())}
     program = torch.onnx.export(
-        wrapped, arrays, dynamo=True, optimize=False, input_names=names,
-        output_names=["loss"], dynamic_shapes=_shapes(names, dims),
-        verbose=False)
+        wrapped, arrays, dynamo=True, optimize=False, input_names=list(dims),
+        output_names=["loss"], dynamic_shapes=shapes, verbose=False)
     _make_names_unique(program.model)
     program.save(path, external_data=True)
 
@@ -61,19 +62,19 @@ def _make_names_unique(model) -> None:
             taken.add(one.name)
 
 
-def _export_older(wrapped, arrays, names, dims, path) -> None:
+def _export_older(wrapped, arrays, dims, path) -> None:
     torch.onnx.export(wrapped, arrays, path, dynamo=False,
                       training=torch.onnx.TrainingMode.PRESERVE,
                       do_constant_folding=False, export_params=True,
-                      opset_version=17, input_names=names,
+                      opset_version=17, input_names=list(dims),
                       output_names=["loss"], dynamic_axes=dims)
 
 
-def _write(wrapped, arrays, names, dims, path, said) -> bool:
+def _write(wrapped, arrays, dims, path, said) -> bool:
     """Returns whether the older exporter wrote the file: it does what the newer
     one cannot."""
     try:
-        _export_newer(wrapped, arrays, names, dims, path)
+        _export_newer(wrapped, arrays, dims, path)
         return False
     except Exception as error:
         newer = error
@@ -85,7 +86,7 @@ def _write(wrapped, arrays, names, dims, path, said) -> bool:
             "torch.where; in place of indexing by a mask, x[mask], multiply by "
             "it, or have labels left out by ignore_index")
     try:
-        _export_older(wrapped, arrays, names, dims, path)
+        _export_older(wrapped, arrays, dims, path)
         return True
     except Exception:
         raise Error("PyTorch cannot export the module, with either exporter: "
@@ -125,20 +126,6 @@ def _restore_buffers(path: str, module: torch.nn.Module) -> None:
             initializer.CopyFrom(
                 onnx.numpy_helper.from_array(value, initializer.name))
     onnx.save(model, path)
-
-
-def _refuse_missing(module, missing, batch, loss) -> None:
-    """Refuses a file without parameters, unless nothing uses them."""
-    parameters = dict(module.named_parameters())
-    wanted = [name for name in missing if parameters[name].requires_grad]
-    with training(module):
-        used = torch.autograd.grad(loss_of(module, batch, loss),
-                                   [parameters[name] for name in wanted],
-                                   allow_unused=True) if wanted else []
-    lost = [name for name, one in zip(wanted, used) if one is not None]
-    if lost:
-        raise Error("the exporter left out, or changed, parameters that are "
-                    f"trained: {', '.join(lost)}")
 
 
 def _frozen(module: torch.nn.Module, known: Mapping) -> list[str]:
@@ -202,13 +189,15 @@ def export_and_compare(module: torch.nn.Module, example: Any, path: str,
         _refuse_cumulative(module)
         wrapped = with_loss(module, names, seen.loss)
         with quiet() as said, written_out() as experts:
-            older = _write(wrapped, arrays, names, dims, path, said)
+            older = _write(wrapped, arrays, dims, path, said)
     says += seen.advice + sorted(experts)
     if older:
         _restore_buffers(path, module)
     known, missing = _names.names_of(module, path)
-    if compare != "all" and missing:
-        _refuse_missing(module, missing, batch, loss)
+    lost = seen.used.intersection(missing) if compare != "all" else ()
+    if lost:
+        raise Error("the exporter left out, or changed, parameters that are "
+                    f"trained: {', '.join(sorted(lost))}")
     _names.save(known, os.path.splitext(path)[0] + ".names.json")
     freeze = _frozen(module, known)
     if compare == "all":

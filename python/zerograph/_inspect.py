@@ -98,12 +98,14 @@ def _nodes_of(loss: torch.Tensor) -> set:
     return nodes
 
 
-def _foreign_parameters(nodes: set,
-                        module: torch.nn.Module) -> list[torch.Tensor]:
-    """Returns what is trained and is no parameter of the module."""
-    own = {id(one) for one in module.parameters()}
+def _parameters(nodes: set, module: torch.nn.Module
+                ) -> tuple[set[str], list[torch.Tensor]]:
+    """Returns the parameters that are trained, and what is trained and is no
+    parameter of the module."""
+    own = {id(one): name for name, one in module.named_parameters()}
     found = [node.variable for node in nodes if hasattr(node, "variable")]
-    return [one for one in found if id(one) not in own]
+    return ({own[id(one)] for one in found if id(one) in own},
+            [one for one in found if id(one) not in own])
 
 
 def _refuse_foreign(foreign: list[torch.Tensor], loss: Callable | None) -> None:
@@ -134,6 +136,8 @@ class Inspection:
     loss: Callable | None
     #: Maps what forward() changes in place to the parameter and its value.
     before: dict[str, tuple[torch.Tensor, torch.Tensor]]
+    #: Names the parameters that the loss depends on and that are trained.
+    used: set[str]
     #: The loss doubles with all samples there twice.
     is_sum: bool
     #: Computes the loss of a batch once more.
@@ -229,10 +233,10 @@ def inspect_loss(module: torch.nn.Module, batch: Batch, twice: Batch,
             raise Error(f"forward() assigns .data of {', '.join(moved)}, which "
                         "exporters cannot write: compute with a copy instead")
         nodes = _nodes_of(first.loss)
-        foreign = _foreign_parameters(nodes, module)
+        used, foreign = _parameters(nodes, module)
         if foreign:  # what forward() has made is another each time
             with torch.enable_grad(), quiet():
-                again = _foreign_parameters(_nodes_of(compute().loss), module)
+                _, again = _parameters(_nodes_of(compute().loss), module)
             foreign = [one for one in foreign if any(one is two for two in again)]
         if foreign:
             _refuse_foreign(foreign, loss)
@@ -275,4 +279,4 @@ def inspect_loss(module: torch.nn.Module, batch: Batch, twice: Batch,
     # Places of nodes in the loss are lost by redirecting.
     return Inspection(differs, causes, advice,
                       redirected if redirect.found else loss, writes.before,
-                      is_sum, once_more)
+                      used, is_sum, once_more)

@@ -32,6 +32,9 @@ class ExportMistakes(ExportCase):
                 (lambda: zg.compile(module, example, F.cross_entropy,
                                     optimizer=module), "is a Classifier"),
                 (lambda: zg.Trainer(module), "the plan is a Classifier"),
+                (lambda: zg.export(module, example, self.path("m.onnx"),
+                                   F.cross_entropy, {"y": {1: "seq"}}),
+                 r"dims \[1\] of 'y', and the example has 'x' of shape \[6, 8"),
                 (lambda: zg.export(module, example, "no/m.onnx",
                                    F.cross_entropy), "no such folder")):
             with self.assertRaisesRegex(zg.InvalidArgument, part):
@@ -61,6 +64,20 @@ class ExportMistakes(ExportCase):
             with self.assertRaisesRegex(zg.InvalidArgument, "zero"):
                 zg.advise(module, "h100-sxm", example, F.cross_entropy, zero="x")
             exported.assert_not_called()
+
+    def test_an_exporter_that_leaves_parameters_out(self):
+        module, names_of = Classifier(), zg.names.names_of
+        module.spare = nn.Linear(2, 2)
+        module.out.bias.requires_grad_(False)
+
+        def found(model, path):
+            return names_of(model, path)[0], list(missing)
+        with mock.patch("zerograph.names.names_of", found):
+            missing = ["spare.weight", "out.bias"]
+            zg.compile(module, (self.x, self.labels), F.cross_entropy)
+            missing.append("out.weight")
+            with self.assertRaisesRegex(zg.Error, "left out.*trained: out.weight$"):
+                zg.compile(module, (self.x, self.labels), F.cross_entropy)
 
 
 if __name__ == "__main__":
