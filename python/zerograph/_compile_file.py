@@ -63,8 +63,8 @@ def _refuse_other_step(plan: Plan, example: Arrays) -> None:
 
 
 def check_options(options: dict, call: Callable) -> None:
-    """Raises what `call`, zg_compile or zg_advise, finds wrong with options before
-    it reads a model, which may not be there yet."""
+    """Raises what `call`, zg_compile or zg_advise, finds wrong with options,
+    before there is a model."""
     made = ctypes.c_void_p()
     with tempfile.TemporaryDirectory() as folder:
         arguments = plan_arguments(options, folder)
@@ -93,7 +93,7 @@ def compile_file(model: str | os.PathLike,
         check(code, folder + os.sep, lambda text: with_places(text, model))
     plan = Plan(handle.value, functools.partial(compile_file, model, example,
                                                 **options))
+    say_notes()
     if not _SAMPLES & {name for name, one in options.items() if one is not None}:
         _refuse_other_step(plan, arrays)
-    say_notes()
     return plan

@@ -27,9 +27,9 @@ def _dims(batch: Mapping[str, torch.Tensor],
         ndim = batch[name].ndim if name in batch else 0
         if not all(0 <= axis < ndim for axis in own):
             raise InvalidArgument(
-                f"dynamic names dims {list(own)} of '{name}', and the example has "
-                + ", ".join(f"'{one}' of shape {list(array.shape)}"
-                            for one, array in batch.items()))
+                f"dynamic names dims {list(own)} of '{name}', and the example "
+                "has " + ", ".join(f"'{one}' of shape {list(array.shape)}"
+                                   for one, array in batch.items()))
     samples = next((len(one) for one in batch.values() if one.ndim), None)
     dims = {}
     for name, one in batch.items():

@@ -170,7 +170,8 @@ def check(code: int, leave_out: str = "",
     temporary folder, and as `more` completes it."""
     if code:
         text = in_python(library().zg_error().decode()).replace(leave_out, "")
-        raise (InvalidArgument if code == _INVALID_ARGUMENT else Error)(more(text))
+        kind = InvalidArgument if code == _INVALID_ARGUMENT else Error
+        raise kind(more(text))
 
 
 def take_text(pointer: ctypes.c_void_p) -> str:

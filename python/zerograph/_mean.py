@@ -42,23 +42,22 @@ def _fills(one: torch.Tensor, ignored: set[int]) -> list[int]:
     if one.dtype == torch.bool:
         return [0, 1]
     if one.is_floating_point():
-        return [0]
+        return [0] if ((one == 0) | (one == 1)).all() else []
     return [0, *(label for label in sorted(ignored)
                  if label != -100 or _is_uneven(one == label))]
 
 
-def _variants(batch: Batch, per_sample: set[str],
-              losses: _Losses) -> Iterator[Batch]:
-    """Yields the first four samples, and then with a first half of which a mask,
-    or labels, may leave out everything."""
-    four = {name: one[:4] if name in per_sample else one
+def _first_halves(batch: Batch, per_sample: set[str],
+                  losses: _Losses) -> Iterator[Batch]:
+    """Yields the first two samples, and then what a mask, or labels, may leave
+    out as a whole."""
+    half = {name: one[:2] if name in per_sample else one
             for name, one in batch.items()}
-    yield four
+    yield half
     for name in per_sample:
         for value in _fills(batch[name], losses.ignored):
-            other = four[name].clone()
-            other[:2][other[:2] != -100] = value
-            yield {**four, name: other}
+            yield {**half, name: torch.where(half[name] == -100, half[name],
+                                             value).to(half[name].dtype)}
 
 
 def _tolerance(module: torch.nn.Module) -> float:
@@ -82,23 +81,28 @@ def is_mean_of_halves(module: torch.nn.Module, batch: Batch,
         return True
     losses, tolerance = _Losses(), _tolerance(module)
 
-    def loss_of(variant: Batch, begin: int, end: int) -> float:
-        made = compute({name: one[begin:end] if name in per_sample else one
-                        for name, one in variant.items()})
-        return (math.nan if made.drew or made.drew_others
+    def loss_of(batch: Batch) -> float | None:
+        try:
+            made = compute(batch)
+        except Exception:  # such values, or so few samples, are refused
+            return None
+        return (None if made.drew or made.drew_others
                 else float(made.loss))
 
-    def agrees(variant: Batch) -> bool:
-        try:
-            whole = loss_of(variant, 0, 4)
-            halves = loss_of(variant, 0, 2), loss_of(variant, 2, 4)
-        except Exception:  # such values, or so few samples, are refused
-            return True
-        apart = abs(whole - sum(halves) / 2)
+    def agrees(first: Batch) -> bool:
+        found = (loss_of({name: torch.cat([one, second[name]])
+                          if name in per_sample else one
+                          for name, one in first.items()}),
+                 loss_of(first), of_second)
         # The mean of what is not finite is not finite either.
-        return not math.isfinite(whole) or (
-            math.isfinite(apart) and
-            apart <= tolerance * max(map(abs, (whole, *halves))) + 1e-5)
+        if None in found or not math.isfinite(found[0]):
+            return True
+        apart = abs(found[0] - (found[1] + found[2]) / 2)
+        return (math.isfinite(apart) and
+                apart <= tolerance * max(map(abs, found)) + 1e-5)
 
+    second = {name: one[2:4] if name in per_sample else one
+              for name, one in batch.items()}
     with torch.no_grad(), quiet(), losses:
-        return all(map(agrees, _variants(batch, per_sample, losses)))
+        of_second = loss_of(second)
+        return all(map(agrees, _first_halves(batch, per_sample, losses)))
