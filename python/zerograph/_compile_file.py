@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import json
 import os
+import re
 import tempfile
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -16,8 +18,8 @@ from ._options import plan_arguments
 from ._places import with_places
 from ._plan import Plan
 
-#: Options that say themselves how many samples a step has.
-_SAMPLES = {"micro_batch", "global_batch", "dim", "config"}
+#: Options that say themselves how many samples a step has; a configuration may.
+_SAMPLES = ("micro_batch", "global_batch", "dim")
 
 
 def _inputs(model: str | os.PathLike) -> list[str]:
@@ -41,6 +43,17 @@ def example_arrays(model: str | os.PathLike,
         raise InvalidArgument(f"{model}: there is no such file")
     named = example is None or isinstance(example, Mapping)
     return Arrays(example or {}, [] if named else _inputs(model), "the example")
+
+
+def _says_samples(options: dict) -> bool:
+    config = options.get("config") or ""
+    if isinstance(config, Mapping):
+        config = json.dumps(config)
+    elif config:
+        with open(config, encoding="utf-8") as file:
+            config = file.read()
+    return (re.search(r'batch_size\w*"?\s*:\s*\d', config) is not None or
+            any(options.get(name) is not None for name in _SAMPLES))
 
 
 def _refuse_other_step(plan: Plan, example: Arrays) -> None:
@@ -94,6 +107,6 @@ def compile_file(model: str | os.PathLike,
     plan = Plan(handle.value, functools.partial(compile_file, model, example,
                                                 **options))
     say_notes()
-    if not _SAMPLES & {name for name, one in options.items() if one is not None}:
+    if not _says_samples(options):
         _refuse_other_step(plan, arrays)
     return plan

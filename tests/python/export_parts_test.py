@@ -69,12 +69,16 @@ class ExportParts(ExportCase):
         self.export(Fixed(), example)
         for model, loss in ((Fixed(), F.cross_entropy),
                             (self.path("model.onnx"), None)):
-            for options in {"ranks": 2}, {"accumulate": 2}:
+            for options in ({"ranks": 2}, {"accumulate": 2}, {
+                    "ranks": 2, "config": {"train_batch_size": "auto"}}):
                 with self.assertRaisesRegex(
                         zg.InvalidArgument, "fixes 6 samples.*takes 12, and the "
                         "example has 6.*x.shape.*give micro_batch=6"):
                     zg.compile(model, example, loss, **options)
             plan = zg.compile(model, example, loss, ranks=2, micro_batch=6)
+            self.assertEqual(plan.samples, 12)
+            plan = zg.compile(model, example, loss, ranks=2,
+                              config={"train_batch_size": 12})
             self.assertEqual(plan.samples, 12)
             self.assertEqual(zg.compile(model, example, loss).samples, 6)
 
