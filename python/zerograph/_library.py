@@ -129,10 +129,7 @@ def library() -> ctypes.CDLL:
 
 
 def in_python(text: str) -> str:
-    """Writes options as keywords, micro_batch for --micro-batch, and PyTorch's
-    conversion beside numpy's."""
-    text = text.replace("array.astype() does", "array.astype() does, or "
-                        "tensor.to() of PyTorch's")
+    """Writes options as keywords: micro_batch for --micro-batch."""
     return re.sub(r"--([a-z][a-z0-9-]*)",
                   lambda match: match[1].replace("-", "_"), text)
 

@@ -106,7 +106,7 @@ absl::Status checkInput(const TensorFile &tensors, const plan::Input &input,
         " ", shapeText(array.shape), ", expected ",
         plan::ElementType_Name(input.type()), " ", expectedShape(input),
         sameShape(input, array.shape)
-            ? "; no type is converted here: array.astype() does"
+            ? "; no type is converted here: array.astype() or tensor.to() does"
             : ""));
   }
   if (!input.per_sample()) {

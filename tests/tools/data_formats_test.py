@@ -100,7 +100,7 @@ class DataFormats(Case):
                                    for i in range(0, len(data), 8)))})
         self.refused("train", MLP, "--data", "d", *TRAIN, parts=[
             "input 'labels' is I32 [640], expected I64 [samples]; no type is "
-            "converted here: array.astype() does"])
+            "converted here: array.astype() or tensor.to() does"])
 
     def test_other_names(self):
         """What the file has, and which of it was meant."""

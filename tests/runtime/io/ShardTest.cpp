@@ -133,11 +133,13 @@ TEST_F(ShardTest, ErrorsNameFileAndArray) {
   int32_t values[4] = {};
   ASSERT_TRUE(writer->write("ids", 0, 16, values).ok());
   ASSERT_TRUE(writer->commit().ok());
-  EXPECT_EQ(error({good, path("other")}),
-            path("other") + ": input 'ids' is I32 [4], expected I64 [samples]; "
-                            "no type is converted here: array.astype() does; "
-                            "input 'mask' is missing, expected F32 [1]; it has "
-                            "no other arrays");
+  EXPECT_EQ(
+      error({good, path("other")}),
+      path("other") +
+          ": input 'ids' is I32 [4], expected I64 [samples]; "
+          "no type is converted here: array.astype() or tensor.to() does; "
+          "input 'mask' is missing, expected F32 [1]; it has "
+          "no other arrays");
   EXPECT_EQ(error({good, write("mask", {3}, 2)}),
             path("mask") + ": input 'mask' has other values than in " + good +
                 "; one without samples must be the same in every file");
