@@ -43,17 +43,16 @@ plan::ElementType mostMultiplied(const Cost &cost) {
   return most;
 }
 
-/// Returns the bytes of the machine's device that the ranks can have.
-double usableBytes(const Machine &machine, uint32_t ranks) {
+} // namespace
+
+uint64_t usableBytes(const Machine &machine, uint32_t ranks) {
   double kept = 0; // by what else a process needs
   if (machine.card) {
     kept = double(machine.card->total_mib << 20) -
            double(options::usableBytes(*machine.card, ranks));
   }
-  return std::max(0.0, machine.memory * 1e9 - kept);
+  return uint64_t(std::max(0.0, machine.memory * 1e9 - kept));
 }
-
-} // namespace
 
 Summary summarize(const plan::Plan &plan, const Machine &machine,
                   const Cluster &cluster, double seconds) {
@@ -77,7 +76,7 @@ Summary summarize(const plan::Plan &plan, const Machine &machine,
   summary.device_bytes =
       (Checked(arenaBytes(plan, plan::DEVICE)) * summary.ranks_per_device)
           .saturated();
-  summary.usable_bytes = uint64_t(usableBytes(machine, cluster.ranks()));
+  summary.usable_bytes = usableBytes(machine, cluster.ranks());
   return summary;
 }
 

@@ -29,6 +29,9 @@ struct Summary {
   bool fits() const { return device_bytes <= usable_bytes; }
 };
 
+/// Returns the bytes of the machine's device that so many ranks can have.
+uint64_t usableBytes(const Machine &machine, uint32_t ranks);
+
 /// Summarizes a valid plan whose training step takes so long.
 Summary summarize(const plan::Plan &plan, const Machine &machine,
                   const Cluster &cluster, double seconds);

@@ -68,6 +68,19 @@ uint64_t arenaBytes(const plan::Plan &plan, plan::Space space) {
   return bytes;
 }
 
+uint64_t statesOnDevice(const plan::Plan &plan) {
+  uint64_t bytes = 0;
+  for (const plan::Slice &slice : plan.slices()) {
+    bool isState = slice.slice_class() == plan::PARAM_SHARD ||
+                   slice.slice_class() == plan::OPTIMIZER;
+    if (isState && slice.carried() &&
+        plan.arenas(slice.arena()).space() == plan::DEVICE) {
+      bytes += slice.bytes();
+    }
+  }
+  return bytes;
+}
+
 uint64_t activationsOnHost(const plan::Plan &plan) {
   uint64_t bytes = 0;
   for (const plan::Slice &slice : plan.slices()) {

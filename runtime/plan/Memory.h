@@ -46,6 +46,10 @@ struct ArenaMemory {
 /// Returns the bytes of a rank's arenas in a space.
 uint64_t arenaBytes(const plan::Plan &plan, plan::Space space);
 
+/// Returns the bytes of a rank's parameters and optimizer's states in device
+/// memory, which lie there from step to step.
+uint64_t statesOnDevice(const plan::Plan &plan);
+
 /// Returns the bytes of activations that lie on the host until backward.
 uint64_t activationsOnHost(const plan::Plan &plan);
 

@@ -81,6 +81,17 @@ class Advise(Case):
                          r"MiB of [0-9.]+ [KM]iB at a micro-batch of 1\n")
         self.assertEqual(result.returncode, 1)
 
+    def test_states_that_do_not_fit(self):
+        """A plan says it also of what is computed again, and of lower stages."""
+        text = self.run_program(*ADVISE, "--what-if", "memory=5.1436",
+                                "--all").stdout
+        for strategy in ("0", "0 --recompute units", "1 --recompute selective"):
+            self.assertRegex(text, rf"--zero {strategy} does not fit: needs at "
+                             r"least [0-9.]+ MiB of [0-9.]+ MiB for parameters "
+                             r"and states alone\n")
+        self.assertRegex(text, r"--zero 3 --recompute units does not fit: needs "
+                         r"[0-9.]+ MiB of [0-9.]+ MiB at a micro-batch of 1\n")
+
     def test_what_makes_another_fit(self):
         """What a rejected strategy lacks is one that was seen to fit."""
         report = self.advise(*TIGHT, "--all")

@@ -4,26 +4,23 @@
 
 #include "options/Sizes.h"
 #include "runtime/base/Status.h"
+#include "tools/advise/Parallel.h"
 #include "tools/compiler/LargestThatFits.h"
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_split.h"
 
 #include <algorithm>
-#include <atomic>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
-#include <thread>
 #include <utility>
 
 namespace zerograph {
 namespace {
 
-/// So many of the fastest trials have their plans made whole.
-constexpr size_t kMadeWhole = 3;
-
-/// A plan that is estimated to need up to so much of what there is may fit.
+/// What is estimated to need up to so much of what there is may fit.
 constexpr double kNearlyFits = 1.1;
 
 /// Tries one strategy at several micro-batches.
@@ -31,13 +28,25 @@ class Trying {
 public:
   Trying(const Question &question, Estimator &estimator,
          const Strategy &strategy)
-      : question(question), estimator(estimator) {
+      : question(question), estimator(estimator),
+        usable(std::min(question.limit,
+                        simulate::usableBytes(question.machine,
+                                              question.cluster.ranks()))) {
     best.strategy = strategy;
   }
 
   /// Estimates micro-batches; returns the fastest that fits, or else says why
-  /// the trial is rejected.
-  absl::StatusOr<Trial> estimate() {
+  /// the trial is rejected. Parameters and states take `least` bytes or more of
+  /// the device.
+  absl::StatusOr<Trial> estimate(uint64_t least) {
+    if (!nearlyFits(least)) {
+      best.estimated = true;
+      best.state_bytes = least;
+      best.rejected = absl::StrCat("needs at least ", options::sizeText(least),
+                                   " of ", options::sizeText(usable),
+                                   " for parameters and states alone");
+      return best;
+    }
     return search([&](uint64_t size) { return estimated(size); });
   }
 
@@ -73,9 +82,8 @@ private:
     ZG_ASSIGN_OR_RETURN(CompileOptions options, optionsFor(micro_batch));
     ZG_ASSIGN_OR_RETURN(Estimate found,
                         estimator.estimate(options, question.cluster));
-    uint64_t limit = usable(found);
-    bool nearly = found.device_bytes > limit &&
-                  double(found.device_bytes) <= kNearlyFits * double(limit);
+    best.state_bytes = found.state_bytes;
+    bool nearly = found.device_bytes > usable && nearlyFits(found.device_bytes);
     // A strategy is not rejected by an estimate that is about the limit.
     bool last = best.micro_batch == 0 && nearly && !found.whole;
     return last ? whole(micro_batch) : take(micro_batch, options, found);
@@ -101,15 +109,14 @@ private:
     return options;
   }
 
-  uint64_t usable(const Estimate &found) const {
-    return std::min(found.usable_bytes, question.limit);
+  bool nearlyFits(uint64_t bytes) const {
+    return double(bytes) <= kNearlyFits * double(usable);
   }
 
   /// Keeps what was found, if it fits and is the fastest that does.
   Room take(uint64_t micro_batch, const CompileOptions &options,
             const Estimate &found) {
-    Room room{found.device_bytes, usable(found),
-              found.device_bytes <= usable(found)};
+    Room room{found.device_bytes, usable, found.device_bytes <= usable};
     if (room.fits && found.samples_per_second > best.samples_per_second) {
       best.micro_batch = micro_batch;
       best.accumulate = uint64_t(options.accumulate);
@@ -132,6 +139,7 @@ private:
 
   const Question &question;
   Estimator &estimator;
+  const uint64_t usable; ///< bytes of the device
   Trial best;
 };
 
@@ -156,21 +164,43 @@ Trial refusedTrial(const Strategy &strategy, const absl::Status &refusal) {
   return trial;
 }
 
-/// Calls `work` with each of so many numbers, as many at a time as the question
-/// says.
-void inParallel(const Question &question, size_t count,
-                const std::function<void(size_t)> &work) {
-  std::atomic<size_t> next = 0;
-  auto all = [&]() {
-    for (size_t i = next++; i < count; i = next++) {
-      work(i);
+/// Returns the least bytes of the device that parameters and states of a
+/// strategy take, by trials of its own stage or a higher one that offload the
+/// same: they take as much with other micro-batches and whatever is computed
+/// again, and no less at a lower stage. Returns 0 if no trial tells.
+uint64_t leastStates(const Strategy &strategy,
+                     const std::vector<Trial> &trials) {
+  uint64_t least = 0;
+  for (const Trial &trial : trials) {
+    if (trial.strategy.zero_stage >= strategy.zero_stage &&
+        trial.strategy.offload_optimizer == strategy.offload_optimizer &&
+        trial.strategy.offload_param == strategy.offload_param) {
+      least = std::max(least, trial.state_bytes);
     }
-  };
-  std::vector<std::jthread> others;
-  for (size_t k = 1; k < std::min<size_t>(question.threads, count); ++k) {
-    others.emplace_back(all);
   }
-  all();
+  return least;
+}
+
+/// Parts strategies, by their numbers, into rounds: those of one round are
+/// tried at the same time, and may be rejected by the trials of rounds before.
+std::vector<std::vector<size_t>>
+roundsOf(const std::vector<Strategy> &strategies) {
+  std::map<std::pair<int64_t, size_t>, std::vector<size_t>> rounds;
+  std::vector<std::string> recomputes;
+  for (size_t i = 0; i < strategies.size(); ++i) {
+    auto known = std::find(recomputes.begin(), recomputes.end(),
+                           strategies[i].recompute);
+    size_t place = size_t(known - recomputes.begin());
+    if (known == recomputes.end()) {
+      recomputes.push_back(strategies[i].recompute);
+    }
+    rounds[{-strategies[i].zero_stage, place}].push_back(i);
+  }
+  std::vector<std::vector<size_t>> all;
+  for (auto &[key, round] : rounds) {
+    all.push_back(std::move(round));
+  }
+  return all;
 }
 
 /// Estimates strategies. Returns the trials in their order; if all are refused,
@@ -180,17 +210,21 @@ tryAll(const Question &question, Estimator &estimator,
        const std::vector<Strategy> &strategies) {
   std::vector<Trial> trials(strategies.size());
   std::vector<absl::Status> refusals(strategies.size());
-  std::mutex telling;
-  inParallel(question, strategies.size(), [&](size_t i) {
-    auto tried = Trying(question, estimator, strategies[i]).estimate();
-    refusals[i] = tried.status();
-    trials[i] =
-        tried.ok() ? *tried : refusedTrial(strategies[i], tried.status());
-    if (question.tried) {
-      std::lock_guard<std::mutex> lock(telling);
-      question.tried(trials[i]);
+  for (const std::vector<size_t> &round : roundsOf(strategies)) {
+    std::vector<uint64_t> least;
+    for (size_t i : round) {
+      least.push_back(leastStates(strategies[i], trials));
     }
-  });
+    inParallel(question.threads, round.size(), [&](size_t k) {
+      size_t i = round[k];
+      auto tried =
+          Trying(question, estimator, strategies[i]).estimate(least[k]);
+      refusals[i] = tried.status();
+      trials[i] =
+          tried.ok() ? *tried : refusedTrial(strategies[i], tried.status());
+      question.tried(trials[i]);
+    });
+  }
   bool any = std::any_of(refusals.begin(), refusals.end(),
                          [](const absl::Status &one) { return one.ok(); });
   if (!any && !strategies.empty()) {
@@ -219,7 +253,8 @@ absl::Status makeFastestWhole(const Question &question, Estimator &estimator,
   absl::Status failed;
   while (true) {
     std::vector<Trial *> estimated;
-    for (size_t i = 0; i < std::min(kMadeWhole, advice.trials.size()); ++i) {
+    size_t count = std::min(question.made_whole, advice.trials.size());
+    for (size_t i = 0; i < count; ++i) {
       if (advice.trials[i].estimated) {
         estimated.push_back(&advice.trials[i]);
       }
@@ -227,7 +262,7 @@ absl::Status makeFastestWhole(const Question &question, Estimator &estimator,
     if (estimated.empty()) {
       return advice.trials.empty() ? failed : absl::OkStatus();
     }
-    inParallel(question, estimated.size(), [&](size_t i) {
+    inParallel(question.threads, estimated.size(), [&](size_t i) {
       Trial &trial = *estimated[i];
       auto made = Trying(question, estimator, trial.strategy).makeWhole(trial);
       trial = made.ok() ? *made : refusedTrial(trial.strategy, made.status());
@@ -275,9 +310,7 @@ void addEquivalents(const Question &question, Advice &advice) {
         Trial trial = *found;
         trial.strategy = strategy;
         trials->insert(found + 1, trial);
-        if (question.tried) {
-          question.tried(trial);
-        }
+        question.tried(trial);
         break;
       }
     }

@@ -3,6 +3,7 @@
 #include "tools/advise/Estimate.h"
 
 #include "runtime/base/Status.h"
+#include "runtime/plan/Memory.h"
 
 #include <algorithm>
 
@@ -35,6 +36,8 @@ Estimate extended(const Estimate &few, const Estimate &more, uint64_t blocks) {
   all.whole = false;
   all.device_bytes = uint64_t(
       extended(double(few.device_bytes), double(more.device_bytes), blocks));
+  all.state_bytes = uint64_t(
+      extended(double(few.state_bytes), double(more.state_bytes), blocks));
   all.seconds = extended(few.seconds, more.seconds, blocks);
   all.samples_per_second *= more.seconds / all.seconds;
   all.tokens_per_second *= more.seconds / all.seconds;
@@ -86,9 +89,14 @@ Estimator::simulated(const CompileOptions &given,
   ZG_ASSIGN_OR_RETURN(simulate::Prediction prediction,
                       simulate::predict(result.plan, machine, cluster));
   const simulate::Summary &summary = prediction.summary;
-  return Estimate{summary.device_bytes,      summary.usable_bytes,
-                  prediction.seconds,        summary.samples_per_second,
-                  summary.tokens_per_second, prediction.parts};
+  Estimate estimate;
+  estimate.device_bytes = summary.device_bytes;
+  estimate.state_bytes = statesOnDevice(result.plan) * summary.ranks_per_device;
+  estimate.seconds = prediction.seconds;
+  estimate.samples_per_second = summary.samples_per_second;
+  estimate.tokens_per_second = summary.tokens_per_second;
+  estimate.parts = prediction.parts;
+  return estimate;
 }
 
 absl::StatusOr<Estimate>

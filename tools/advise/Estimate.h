@@ -24,7 +24,8 @@ namespace zerograph {
 
 /// Says what a plan needs on a machine, and how long its step takes.
 struct Estimate {
-  uint64_t device_bytes = 0, usable_bytes = 0;
+  uint64_t device_bytes = 0;
+  uint64_t state_bytes = 0; ///< of the first, parameters and states
   double seconds = 0, samples_per_second = 0, tokens_per_second = 0;
   simulate::Parts parts;
   bool whole = true; ///< the plan itself was made

@@ -5,12 +5,15 @@
 #include "options/Memory.h"
 #include "runtime/base/Status.h"
 #include "runtime/base/Text.h"
+#include "tools/advise/Parallel.h"
 #include "tools/cli/GivenOptions.h"
 #include "tools/cli/ModelFacts.h"
 #include "tools/cli/Notes.h"
 #include "tools/cli/OptionTable.h"
 
 #include <algorithm>
+#include <memory>
+#include <mutex>
 #include <thread>
 
 namespace zerograph {
@@ -175,7 +178,13 @@ adviseModel(AdviseFlags &flags, const std::string &model,
             std::function<void(const Trial &)> tried) {
   ModelAdvice all;
   ZG_ASSIGN_OR_RETURN(all.question, questionOf(flags, model, example));
-  all.question.tried = std::move(tried);
+  auto telling = std::make_shared<std::mutex>();
+  all.question.tried = [telling, tried](const Trial &trial) {
+    if (tried) {
+      std::lock_guard<std::mutex> lock(*telling);
+      tried(trial);
+    }
+  };
   std::vector<uint32_t> counts = {uint32_t(all.question.options.ranks)};
   for (uint32_t ranks : flags.or_ranks) {
     if (std::find(counts.begin(), counts.end(), ranks) == counts.end()) {
@@ -188,13 +197,22 @@ adviseModel(AdviseFlags &flags, const std::string &model,
         checkNodes(flags.machine.cluster(ranks, all.question.machine), ranks));
   }
   Estimator estimator(all.question.machine);
-  for (uint32_t ranks : counts) {
-    setRanks(flags, ranks, all.question);
-    absl::StatusOr<Advice> advice = advise(all.question, estimator);
-    if (!advice.ok()) {
-      return annotate(advice.status(), counted(ranks, "rank"));
+  std::vector<absl::StatusOr<Advice>> advices(counts.size());
+  std::vector<Question> questions(counts.size(), all.question);
+  for (size_t i = 0; i < counts.size(); ++i) {
+    setRanks(flags, counts[i], questions[i]);
+    // With several numbers, each has a thread, and of all but the first only
+    // the fastest is shown.
+    questions[i].threads = counts.size() > 1 ? 1 : all.question.threads;
+    questions[i].made_whole = i > 0 ? 1 : all.question.made_whole;
+  }
+  inParallel(all.question.threads, counts.size(),
+             [&](size_t i) { advices[i] = advise(questions[i], estimator); });
+  for (size_t i = 0; i < counts.size(); ++i) {
+    if (!advices[i].ok()) {
+      return annotate(advices[i].status(), counted(counts[i], "rank"));
     }
-    all.ranks.push_back({all.question.cluster, *std::move(advice)});
+    all.ranks.push_back({questions[i].cluster, *std::move(advices[i])});
   }
   return all;
 }
