@@ -56,30 +56,45 @@ bool MinimumCut::findLevels() {
   return levels[kSink] >= 0;
 }
 
-/// Sends at most `most` from a node to the sink along one path; returns how
-/// much.
-int64_t MinimumCut::push(unsigned node, int64_t most) {
-  if (node == kSink) {
-    return most;
-  }
-  for (size_t &i = next[node]; i < out[node].size(); ++i) {
-    Edge &edge = edges[out[node][i]];
-    if (edge.left == 0 || levels[edge.to] != levels[node] + 1) {
-      continue;
+/// Sends as much as it can from the source to the sink along one path; returns
+/// how much.
+int64_t MinimumCut::push() {
+  std::vector<unsigned> path; // a long one would be too deep to recurse
+  for (unsigned node = kSource; node != kSink;) {
+    auto leads = [&](unsigned number) {
+      return edges[number].left > 0 &&
+             levels[edges[number].to] == levels[node] + 1;
+    };
+    size_t &i = next[node];
+    while (i < out[node].size() && !leads(out[node][i])) {
+      ++i;
     }
-    if (int64_t sent = push(edge.to, std::min(most, edge.left)); sent > 0) {
-      edge.left -= sent;
-      edges[out[node][i] ^ 1].left += sent;
-      return sent;
+    if (i < out[node].size()) {
+      path.push_back(out[node][i]);
+      node = edges[path.back()].to;
+    } else if (path.empty()) {
+      return 0;
+    } else {
+      node = edges[path.back() ^ 1].to;
+      path.pop_back();
+      ++next[node];
     }
   }
-  return 0;
+  int64_t most = kInfinite;
+  for (unsigned number : path) {
+    most = std::min(most, edges[number].left);
+  }
+  for (unsigned number : path) {
+    edges[number].left -= most;
+    edges[number ^ 1].left += most;
+  }
+  return most;
 }
 
 std::vector<bool> MinimumCut::verticesAfter() {
   while (findLevels()) {
     next.assign(out.size(), 0);
-    while (push(kSource, kInfinite) > 0) {
+    while (push() > 0) {
     }
   }
   // Nodes from which more could flow to the sink.

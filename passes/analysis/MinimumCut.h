@@ -38,7 +38,7 @@ private:
   };
   void connect(unsigned from, unsigned to, int64_t capacity);
   bool findLevels();
-  int64_t push(unsigned node, int64_t most);
+  int64_t push();
 
   std::vector<Edge> edges;
   std::vector<std::vector<unsigned>> out = {{}, {}}; ///< by node

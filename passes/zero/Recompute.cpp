@@ -27,7 +27,7 @@ namespace {
 
 /// Says which ops of a region are computed again.
 enum class Repeated {
-  /// Functions of elements: a kernel of backward that reads their operands
+  /// A kernel of backward that reads the operands of functions of elements
   /// anyway writes their results too.
   elementwise,
   cheap, ///< those that cost about as much as reading their operands
@@ -52,7 +52,8 @@ public:
     size_t many = std::llround(ratio * double(last));
     auto wanted = [&](size_t index) { return index < many ? first : rest; };
     keepsBorders = first == Repeated::all;
-    // What one region is computed of again is there for those before it.
+    // Takes the last region first: what it is computed of again is there for
+    // those before it.
     for (size_t i = last; i-- > 0;) {
       if (wanted(i) != Repeated::all) {
         select(i, wanted(i));
@@ -65,8 +66,9 @@ public:
     for (size_t i = 0; i < last; ++i) {
       cloned += recompute(i);
     }
-    // Only now, since until then uses are in the order of their ops.
-    for (Operation *product : products) {
+    // Moves them at last, since `lateUses` gives uses in the order of their
+    // ops, and the last one first, so that none stops one before it.
+    for (Operation *product : llvm::reverse(products)) {
       delay(product);
     }
     return cloned;
@@ -105,7 +107,7 @@ private:
            (regions.of(op) && regions.isKept(value) &&
             (keepsBorders ||
              llvm::any_of(value.getUsers(), [&](Operation *user) {
-               return regions.isOfBackward(user);
+               return readsInBackward(user);
              })));
   }
 
@@ -113,6 +115,12 @@ private:
   bool isSelected(Operation *op) const {
     Repeated wanted = repeated[*regions.of(op)];
     return wanted == Repeated::all || isa<ViewOp>(op) || selected.contains(op);
+  }
+
+  /// Returns whether an op of backward computes with what it reads. Next values
+  /// of running statistics are of the forward pass.
+  bool readsInBackward(Operation *op) const {
+    return regions.isOfBackward(op) && !isa<PackOp, nn::ReturnOp>(op);
   }
 
   /// Returns whether the op is pure: only those of the nn dialect are, and
@@ -132,9 +140,7 @@ private:
           continue;
         }
         for (OpOperand &use : result.getUses()) {
-          // Next values of running statistics are of the forward pass.
-          if (regions.isOfBackward(use.getOwner()) &&
-              !isa<PackOp, nn::ReturnOp>(use.getOwner())) {
+          if (readsInBackward(use.getOwner())) {
             uses.push_back(&use);
           }
         }
@@ -160,7 +166,7 @@ private:
         cloned += isa<nn::NNDialect>(op->getDialect()); // no views
       }
       use->set(again.lookup(use->get()));
-      // Where all is computed again, each value is to live for a short time.
+      // Values are to live for a short time where all are computed again.
       if (repeated[index] != Repeated::all && nn::isProduct(use->getOwner())) {
         products.insert(use->getOwner());
       }
@@ -168,21 +174,27 @@ private:
     return cloned;
   }
 
-  /// Moves a product after the ops that follow it and share a kernel. Those of
-  /// a gradient read what its factor is computed of, so that one kernel reads
-  /// it and writes both.
+  /// Moves a product after the ops that follow it and share a kernel. The ops
+  /// of a gradient read what its factor is computed of, so that one kernel
+  /// reads it and writes both.
   static void delay(Operation *product) {
-    Operation *next = product->getNextNode();
-    while (isa<RecallOp, ViewOp>(next) ||
-           (isa<nn::NNDialect>(next->getDialect()) &&
-            !nn::isLibraryCall(next) && !nn::ownForm(next) &&
-            !next->hasTrait<OpTrait::IsTerminator>())) {
-      if (llvm::is_contained(next->getOperands(), product->getResult(0))) {
+    Operation *last = product;
+    for (Operation *next = product->getNextNode();
+         !next->hasTrait<OpTrait::IsTerminator>(); next = next->getNextNode()) {
+      // Views of parameters stay before the op that reads them.
+      bool passes = isa<RecallOp>(next) || (next->getNumResults() == 1 &&
+                                            viewBehind(next->getResult(0)));
+      bool joins = isa<nn::NNDialect>(next->getDialect()) &&
+                   !nn::isLibraryCall(next) && !nn::ownForm(next);
+      if ((!passes && !joins) ||
+          llvm::is_contained(next->getOperands(), product->getResult(0))) {
         break;
       }
-      next = next->getNextNode();
+      last = passes ? last : next;
     }
-    product->moveBefore(next);
+    if (last != product) {
+      product->moveAfter(last);
+    }
   }
 
   /// Returns the ops of the region that make `value` and are not computed again
@@ -239,11 +251,10 @@ private:
     auto recalled = builder.create<RecallOp>(value.getLoc(), value.getType(),
                                              value, regions.all()[index].unit);
     again.map(value, recalled);
-    // With two names it would be read twice.
+    // A kernel would read it twice under two names.
     value.replaceUsesWithIf(recalled, [&](OpOperand &use) {
-      Operation *user = use.getOwner();
-      return regions.isOfBackward(user) && !isa<PackOp, nn::ReturnOp>(user) &&
-             recalled->isBeforeInBlock(user);
+      return readsInBackward(use.getOwner()) &&
+             recalled->isBeforeInBlock(use.getOwner());
     });
   }
 

@@ -349,7 +349,9 @@ TEST(Bits, ComputingAgainIsTheSame) {
         EXPECT_GT(outcome.plan.recomputed(), 0u) << training.describe();
         if (stage == 0 && base.model != "resnet-mini") {
           uint64_t bytes = outcome.plan.arenas(0).bytes();
-          EXPECT_LT(bytes, least) << training.describe();
+          double share = std::string(recompute) == "units" ? 0.9 : 0.97;
+          EXPECT_LT(double(bytes), share * double(least))
+              << training.describe();
           least = bytes;
         }
       }
