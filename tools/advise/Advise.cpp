@@ -11,7 +11,7 @@
 #include "absl/strings/str_split.h"
 
 #include <algorithm>
-#include <map>
+#include <array>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -20,7 +20,7 @@
 namespace zerograph {
 namespace {
 
-/// What is estimated to need up to so much of what there is may fit.
+/// A plan that is estimated to need up to so much of what there is may fit.
 constexpr double kNearlyFits = 1.1;
 
 /// Tries one strategy at several micro-batches.
@@ -36,8 +36,9 @@ public:
   }
 
   /// Estimates micro-batches; returns the fastest that fits, or else says why
-  /// the trial is rejected. Parameters and states take `least` bytes or more of
-  /// the device.
+  /// the trial is rejected. Parameters and states are estimated to take `least`
+  /// bytes or more of the device: with clearly more than there are, no plan is
+  /// made.
   absl::StatusOr<Trial> estimate(uint64_t least) {
     if (!nearlyFits(least)) {
       best.estimated = true;
@@ -181,26 +182,17 @@ uint64_t leastStates(const Strategy &strategy,
   return least;
 }
 
-/// Parts strategies, by their numbers, into rounds: those of one round are
-/// tried at the same time, and may be rejected by the trials of rounds before.
-std::vector<std::vector<size_t>>
+/// Parts strategies, by their numbers, into two rounds: by the trials of the
+/// first, those of the second may be rejected. The strategies of a round are
+/// tried at the same time.
+std::array<std::vector<size_t>, 2>
 roundsOf(const std::vector<Strategy> &strategies) {
-  std::map<std::pair<int64_t, size_t>, std::vector<size_t>> rounds;
-  std::vector<std::string> recomputes;
+  std::array<std::vector<size_t>, 2> rounds;
   for (size_t i = 0; i < strategies.size(); ++i) {
-    auto known = std::find(recomputes.begin(), recomputes.end(),
-                           strategies[i].recompute);
-    size_t place = size_t(known - recomputes.begin());
-    if (known == recomputes.end()) {
-      recomputes.push_back(strategies[i].recompute);
-    }
-    rounds[{-strategies[i].zero_stage, place}].push_back(i);
+    bool later = strategies[i].recompute != strategies[0].recompute;
+    rounds[later].push_back(i);
   }
-  std::vector<std::vector<size_t>> all;
-  for (auto &[key, round] : rounds) {
-    all.push_back(std::move(round));
-  }
-  return all;
+  return rounds;
 }
 
 /// Estimates strategies. Returns the trials in their order; if all are refused,

@@ -44,7 +44,7 @@ struct Question {
   /// Strategies that are tried at the same time; each needs the memory of a
   /// compilation.
   unsigned threads = 1;
-  /// Called after each strategy, by any thread.
+  /// Called after each strategy, by any thread; never empty.
   std::function<void(const Trial &)> tried;
 };
 

@@ -2,6 +2,7 @@
 
 #include "tools/advise/Estimate.h"
 
+#include "runtime/base/Checked.h"
 #include "runtime/base/Status.h"
 #include "runtime/plan/Memory.h"
 
@@ -91,7 +92,9 @@ Estimator::simulated(const CompileOptions &given,
   const simulate::Summary &summary = prediction.summary;
   Estimate estimate;
   estimate.device_bytes = summary.device_bytes;
-  estimate.state_bytes = statesOnDevice(result.plan) * summary.ranks_per_device;
+  estimate.state_bytes =
+      (Checked(statesOnDevice(result.plan)) * summary.ranks_per_device)
+          .saturated();
   estimate.seconds = prediction.seconds;
   estimate.samples_per_second = summary.samples_per_second;
   estimate.tokens_per_second = summary.tokens_per_second;

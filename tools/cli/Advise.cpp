@@ -112,13 +112,13 @@ void print(const ModelAdvice &found, Flags &flags) {
 }
 
 /// Says what became of a strategy.
-void sayTried(const Trial &trial) {
+void sayTried(uint32_t ranks, const Trial &trial) {
   std::string text =
       trial.micro_batch
           ? simulate::rateText(trial.samples_per_second) + " samples a second"
           : trial.rejected;
-  std::fprintf(stderr, "tried %s: %s\n", trial.strategy.text().c_str(),
-               text.c_str());
+  std::fprintf(stderr, "tried %s, %s: %s\n", counted(ranks, "rank").c_str(),
+               trial.strategy.text().c_str(), text.c_str());
 }
 
 absl::StatusOr<int> run(Flags &flags, const std::string &model) {
@@ -128,13 +128,10 @@ absl::StatusOr<int> run(Flags &flags, const std::string &model) {
                                     {model, flags.machine.source(),
                                      optionsGiven(flags.command)["config"]}));
   }
-  std::function<void(const Trial &)> tried;
-  if (isatty(STDERR_FILENO)) {
-    tried = sayTried;
-  }
+  const Tried tried = isatty(STDERR_FILENO) ? Tried(sayTried) : Tried();
   const std::optional<ExampleArrays> none;
   ZG_ASSIGN_OR_RETURN(ModelAdvice found,
-                      adviseModel(flags, model, none, std::move(tried)));
+                      adviseModel(flags, model, none, tried));
   const RanksAdvice *best = found.fastest();
   if (best && !flags.deepspeed.empty()) {
     ZG_RETURN_IF_ERROR(writeDeepSpeedFile(flags, best->cluster.ranks(),

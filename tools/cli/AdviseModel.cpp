@@ -12,7 +12,6 @@
 #include "tools/cli/OptionTable.h"
 
 #include <algorithm>
-#include <memory>
 #include <mutex>
 #include <thread>
 
@@ -174,17 +173,9 @@ nlohmann::ordered_json ModelAdvice::json(const AdviceWishes &wishes) const {
 
 absl::StatusOr<ModelAdvice>
 adviseModel(AdviseFlags &flags, const std::string &model,
-            const std::optional<ExampleArrays> &example,
-            std::function<void(const Trial &)> tried) {
+            const std::optional<ExampleArrays> &example, const Tried &tried) {
   ModelAdvice all;
   ZG_ASSIGN_OR_RETURN(all.question, questionOf(flags, model, example));
-  auto telling = std::make_shared<std::mutex>();
-  all.question.tried = [telling, tried](const Trial &trial) {
-    if (tried) {
-      std::lock_guard<std::mutex> lock(*telling);
-      tried(trial);
-    }
-  };
   std::vector<uint32_t> counts = {uint32_t(all.question.options.ranks)};
   for (uint32_t ranks : flags.or_ranks) {
     if (std::find(counts.begin(), counts.end(), ranks) == counts.end()) {
@@ -197,14 +188,23 @@ adviseModel(AdviseFlags &flags, const std::string &model,
         checkNodes(flags.machine.cluster(ranks, all.question.machine), ranks));
   }
   Estimator estimator(all.question.machine);
+  std::mutex telling;
   std::vector<absl::StatusOr<Advice>> advices(counts.size());
   std::vector<Question> questions(counts.size(), all.question);
   for (size_t i = 0; i < counts.size(); ++i) {
     setRanks(flags, counts[i], questions[i]);
-    // With several numbers, each has a thread, and of all but the first only
-    // the fastest is shown.
-    questions[i].threads = counts.size() > 1 ? 1 : all.question.threads;
-    questions[i].made_whole = i > 0 ? 1 : all.question.made_whole;
+    questions[i].threads =
+        std::max(1u, all.question.threads / unsigned(counts.size()));
+    if (i > 0) {
+      questions[i].made_whole = 1; // of other numbers the fastest is shown
+    }
+    questions[i].tried = [&tried, &telling,
+                          ranks = counts[i]](const Trial &trial) {
+      if (tried) {
+        std::lock_guard<std::mutex> lock(telling);
+        tried(ranks, trial);
+      }
+    };
   }
   inParallel(all.question.threads, counts.size(),
              [&](size_t i) { advices[i] = advise(questions[i], estimator); });

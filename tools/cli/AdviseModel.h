@@ -36,13 +36,15 @@ struct ModelAdvice {
   nlohmann::ordered_json json(const AdviceWishes &wishes) const;
 };
 
+/// Is told of a strategy that was tried on so many ranks.
+using Tried = std::function<void(uint32_t ranks, const Trial &trial)>;
+
 /// Answers for MODEL.onnx. The example, if there is one, says how large the
 /// model's symbolic dims are and, where no option does, how many samples a step
 /// has. `tried` is called after each strategy, one at a time; it may be empty.
 absl::StatusOr<ModelAdvice>
 adviseModel(AdviseFlags &flags, const std::string &model,
-            const std::optional<ExampleArrays> &example,
-            std::function<void(const Trial &)> tried);
+            const std::optional<ExampleArrays> &example, const Tried &tried);
 
 } // namespace zerograph
 
