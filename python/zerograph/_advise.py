@@ -13,6 +13,7 @@ from ._compile import export_to, is_module
 from ._compile_file import check_options, example_arrays
 from ._library import check, library, say_notes, take_text, texts
 from ._options import plan_arguments
+from ._places import with_places
 
 
 def _keywords(options: dict) -> dict:
@@ -52,7 +53,8 @@ def advise(model, machine: str | os.PathLike,
         arguments = plan_arguments({"machine": machine, **options}, folder)
         check(library().zg_advise(os.fsencode(model), texts(arguments),
                                   len(arguments), arrays.pointer, arrays.count,
-                                  ctypes.byref(text)), folder + os.sep)
+                                  ctypes.byref(text)), folder + os.sep,
+              lambda error: with_places(error, model))
     found = json.loads(take_text(text))
     say_notes()
     for ranks in (found, *found.get("or_ranks", [])):

@@ -269,13 +269,18 @@ class _Comparing:
                  "zg.export writes these" if within else ""))
 
 
+def is_small(module: torch.nn.Module, batch: Batch) -> bool:
+    """Tells whether to compute a loss takes little beside an export."""
+    return sum(one.numel() for one in
+               (*module.parameters(), *batch.values())) <= _SMALL
+
+
 def check_small(module: torch.nn.Module, path: str, batch: Batch,
                 loss: Callable | None, freeze: list[str]) -> Comparison | None:
     """Compares as `check` does, where that takes little beside an export.
     Returns nothing for a module that is large or draws random numbers, for one
     of several processes, and for a file that is refused."""
-    size = sum(one.numel() for one in (*module.parameters(), *batch.values()))
-    if size > _SMALL or not is_alone():
+    if not is_small(module, batch) or not is_alone():
         return None
     try:
         references = _references(module, batch, loss)

@@ -50,12 +50,13 @@ def _warn_of_parts(plan: Plan, is_mean: Callable[[], bool]) -> None:
     if (parts > 1 and plan.facts["loss_mean"] != "tokens" and not is_mean()):
         warn(
             "the loss of a batch is not the mean of its halves' losses, as where "
-            "a mask or ignore_index leaves samples out, or samples are compared "
-            "with each other. This plan's steps have the mean of "
-            f"{parts} micro-batches' losses (ranks={plan.ranks}, "
-            f"accumulate={plan.facts['accumulate']}), so loss and gradients are "
-            "others than the whole batch's. loss_mean=\"tokens\" gives those "
-            "of a sum that is divided by a count")
+            "a mask or ignore_index leaves samples out, samples are compared "
+            "with each other, or a root is taken of a mean. This plan's steps "
+            f"have the mean of {parts} micro-batches' losses "
+            f"(ranks={plan.ranks}, accumulate={plan.facts['accumulate']}), so "
+            "loss and gradients are others than the whole batch's. Of a sum that "
+            "is divided by a count, loss_mean=\"tokens\" gives these; else take "
+            "fewer micro-batches, or this mean as the loss")
 
 
 def _compile_module(module, example, loss, options: dict) -> Plan:

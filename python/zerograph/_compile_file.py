@@ -18,8 +18,9 @@ from ._options import plan_arguments
 from ._places import with_places
 from ._plan import Plan
 
-#: Options that say themselves how many samples a step has; a configuration may.
-_SAMPLES = ("micro_batch", "global_batch", "dim")
+#: Options that say themselves how many samples a step has; a configuration and
+#: dim={"batch": 8} may.
+_SAMPLES = ("micro_batch", "global_batch")
 
 
 def _inputs(model: str | os.PathLike) -> list[str]:
@@ -52,7 +53,9 @@ def _says_samples(options: dict) -> bool:
     elif config:
         with open(config, encoding="utf-8") as file:
             config = file.read()
-    return (re.search(r'batch_size\w*"?\s*:\s*\d', config) is not None or
+    return (re.search(r'train_(micro_)?batch_size(_per_gpu)?"?\s*:\s*\d',
+                      config) is not None or
+            "batch" in (options.get("dim") or {}) or
             any(options.get(name) is not None for name in _SAMPLES))
 
 
@@ -64,8 +67,9 @@ def _refuse_other_step(plan: Plan, example: Arrays) -> None:
         given = example.arrays.get(one["name"])
         if given is None or not one["per_sample"]:
             continue
-        had = len(given) * samples // one["shape"][0]  # it may have rows
-        if had != plan.samples:
+        rows = one["shape"][0] // samples
+        if len(given) != plan.samples * rows:
+            had = len(given) // rows
             raise InvalidArgument(
                 f"the model fixes {samples} samples of a micro-batch, so a step "
                 f"(ranks={plan.ranks}, accumulate={plan.facts['accumulate']}) "

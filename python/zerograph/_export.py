@@ -27,9 +27,10 @@ def _dims(batch: Mapping[str, torch.Tensor],
         ndim = batch[name].ndim if name in batch else 0
         if not all(0 <= axis < ndim for axis in own):
             raise InvalidArgument(
-                f"dynamic names dims {list(own)} of '{name}', and the example "
-                "has " + ", ".join(f"'{one}' of shape {list(array.shape)}"
-                                   for one, array in batch.items()))
+                f"dynamic names dims {list(own)} of '{name}'; expected inputs of "
+                "the example and dims from 0 on, and it has " +
+                ", ".join(f"'{one}' of shape {list(array.shape)}"
+                          for one, array in batch.items()))
     samples = next((len(one) for one in batch.values() if one.ndim), None)
     dims = {}
     for name, one in batch.items():
@@ -182,7 +183,10 @@ def export_and_compare(module: torch.nn.Module, example: Any, path: str,
         for one in batch.values())
     samples = dict(zip(names, arrays))
     dims = _dims(samples, dynamic)
-    twice = {name: torch.cat([one, one]) if 0 in dims[name] else one
+    # A dim that may vary need not be that of samples: the first input has that.
+    first = next((own[0] for own in dims.values() if 0 in own), None)
+    per_sample = [name for name, own in dims.items() if own.get(0, "") == first]
+    twice = {name: torch.cat([one, one]) if name in per_sample else one
              for name, one in samples.items()}
     seen = inspect_loss(module, samples, twice, loss)
     with training(module, seen.before):
@@ -204,7 +208,7 @@ def export_and_compare(module: torch.nn.Module, example: Any, path: str,
         found = check(module, path, batch, loss)
         differences = list(found.lost)
     else:
-        few = {name: one[:4] if dims[name].get(0) == "batch" else one
+        few = {name: one[:4] if name in per_sample else one
                for name, one in batch.items()}
         found = (check_small(module, path, few, loss, freeze)
                  if compare == "small" else None) or Comparison(path)
@@ -213,7 +217,8 @@ def export_and_compare(module: torch.nn.Module, example: Any, path: str,
     causes = [] if found.compared and found.ok else seen.may_differ
     found.lost = seen.differs + causes + found.lost
     return found, says + seen.differs + causes + differences, lambda: (
-        seen.is_sum or is_mean_of_halves(module, twice, seen.compute))
+        seen.is_sum or
+        is_mean_of_halves(module, twice, per_sample, seen.compute))
 
 
 def export(module: torch.nn.Module, example: Any, path: str | os.PathLike,

@@ -14,7 +14,7 @@ from ._torch_files import is_theirs, weights
 
 #: Maps what others call options, and the library has nothing near, to what it is
 #: here.
-_ELSEWHERE = {
+_NAMES_OF_OTHERS = {
     **dict.fromkeys(("max_grad_norm", "grad_clip", "gradient_clipping"),
                     "here it is clip_norm"),
     **dict.fromkeys(("dtype", "mixed_precision", "bf16", "fp16", "amp"),
@@ -27,9 +27,8 @@ _ELSEWHERE = {
     **dict.fromkeys(("seed", "load_weights", "init_missing", "resume",
                      "checkpoint", "every", "log"), "give it to zg.Trainer"),
     **dict.fromkeys(("epochs", "num_epochs", "steps", "max_steps"),
-                    "a loop of yours has as many trainer.step(batch)")}
+                    "call trainer.step(batch) that often, in a loop")}
 
-_OPTIMIZERS = ("sgd", "adam", "adamw", "lion", "adagrad", "lamb")
 _PRECISIONS = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}
 
 
@@ -37,10 +36,8 @@ def _remedy(name: str, value) -> str:
     """Says what to write in place of PyTorch's optimizer or type."""
     if name == "optimizer":
         kind = value if isinstance(value, type) else type(value)
-        known = kind.__name__.lower()
-        return (f"write optimizer=\"{known}\", and its numbers as options, as "
-                "lr=0.1" if known in _OPTIMIZERS else
-                f"there are {', '.join(_OPTIMIZERS)}")
+        return (f"write its name, as optimizer=\"{kind.__name__.lower()}\", and "
+                "its numbers as options, as lr=0.1")
     known = _PRECISIONS.get(str(value).rpartition(".")[2])
     return (f"write {name}=\"{known}\"" if known and name == "precision" else
             "expected a text, a number, or a list or dictionary of these")
@@ -104,8 +101,8 @@ def command_line(options: dict, folder: str) -> list[str]:
 
 def plan_arguments(options: dict, folder: str) -> list[str]:
     """Returns options of a plan as `command_line` does."""
-    for name in options:
-        if name in _ELSEWHERE:
+    for name, value in options.items():
+        if value is not None and name in _NAMES_OF_OTHERS:
             raise InvalidArgument(f"unknown option '{name}' of a plan; "
-                                  f"{_ELSEWHERE[name]}")
+                                  f"{_NAMES_OF_OTHERS[name]}")
     return command_line(options, folder)

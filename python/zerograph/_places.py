@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-#: What PyTorch's newer exporter calls the lines that have led to a node.
+#: PyTorch's newer exporter calls the lines so that have led to a node.
 _TRACE = "pkg.torch.onnx.stack_trace"
 
 
@@ -13,7 +13,7 @@ def _line_of(trace: str) -> str:
     """Returns the innermost line that is not PyTorch's or of this package."""
     lines = re.findall(r'File "([^"]+)", line (\d+), in (\S+)\n\s*(.+)', trace)
     lines = [line for line in lines
-             if f"{os.sep}torch{os.sep}" not in line[0] and
+             if f"-packages{os.sep}torch{os.sep}" not in line[0] and
              os.path.dirname(line[0]) != os.path.dirname(__file__)] or lines
     return '{}:{} in {}, "{}"'.format(*lines[-1]) if lines else ""
 

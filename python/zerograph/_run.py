@@ -60,18 +60,30 @@ def quiet():
 _CONTAINERS = {dict, OrderedDict, defaultdict, list, set, deque}
 
 
-def _containers(value, found: dict[int, tuple]) -> None:
-    """Adds a container, and those within it, with copies of what they have."""
-    if type(value) in _CONTAINERS and id(value) not in found:
-        found[id(value)] = value, copy.copy(value)
-        for one in value.values() if isinstance(value, dict) else value:
-            _containers(one, found)
+def _containers(module: torch.nn.Module) -> list[tuple]:
+    """Returns the containers of a module's attributes, and those within them,
+    with copies of what they have."""
+    found: dict[int, tuple] = {}
+    rest = [vars(part) for part in module.modules()]
+    while rest:
+        one = rest.pop()
+        if type(one) in _CONTAINERS and id(one) not in found:
+            found[id(one)] = one, copy.copy(one)
+            rest += one.values() if isinstance(one, dict) else one
+    return list(found.values())
+
+
+def _parts(container) -> list:
+    return [part for pair in container.items() for part in pair] if isinstance(
+        container, dict) else list(container)
 
 
 def _put_back(container, was) -> None:
-    container.clear()
-    (container.extend if isinstance(container, (list, deque)) else
-     container.update)(was)
+    now, then = _parts(container), _parts(was)
+    if len(now) != len(then) or any(a is not b for a, b in zip(now, then)):
+        container.clear()
+        (container.extend if isinstance(container, (list, deque)) else
+         container.update)(was)
 
 
 @contextlib.contextmanager
@@ -80,9 +92,7 @@ def training(module: torch.nn.Module, before: Mapping[str, tuple] = {}):
     and puts back what a run changes: modes and other attributes, also what lists
     and dictionaries have, gradients, buffers, the data that parameters have, and
     the values of the parameters that `before` has at the end."""
-    attributes: dict[int, tuple] = {}
-    for part in module.modules():
-        _containers(vars(part), attributes)
+    containers = _containers(module)
     tensors = [(one, one.data, one.grad) for one in module.parameters()]
     buffers = [(one, one.detach().clone()) for one in module.buffers()]
     modes = {part: part.training for part in module.modules()}
@@ -93,8 +103,8 @@ def training(module: torch.nn.Module, before: Mapping[str, tuple] = {}):
     finally:
         made = len(list(module.parameters())) != len(tensors)
         # A first run may make parameters: they stay, and so do its marks.
-        for here, was in () if made else attributes.values():
-            _put_back(here, was)
+        for container, was in () if made else containers:
+            _put_back(container, was)
         for part, mode in modes.items():
             part.training = mode
         with torch.no_grad():
