@@ -82,10 +82,11 @@ class Advise(Case):
         self.assertEqual(result.returncode, 1)
 
     def test_states_that_do_not_fit(self):
-        """A plan says it also of what is computed again, and of lower stages."""
+        """A plan says it also of what computes more again."""
+        # Leaves 5.3 MiB: of two ranks at stage 1 the states take 6.5, at 3 4.8.
         text = self.run_program(*ADVISE, "--what-if", "memory=5.1436",
                                 "--all").stdout
-        for strategy in ("0", "0 --recompute units", "1 --recompute selective"):
+        for strategy in ("0 --recompute units", "1 --recompute selective"):
             self.assertRegex(text, rf"--zero {strategy} does not fit: needs at "
                              r"least [0-9.]+ MiB of [0-9.]+ MiB for parameters "
                              r"and states alone\n")
