@@ -74,8 +74,8 @@ def _refuse_other_step(plan: Plan, example: Arrays) -> None:
                 f"the model fixes {samples} samples of a micro-batch, so a step "
                 f"(ranks={plan.ranks}, accumulate={plan.facts['accumulate']}) "
                 f"takes {plan.samples}, and the example has {had}. Leave the "
-                "number open: in forward() and the loss x.view(x.shape[0], -1) "
-                f"for x.view({samples}, -1), of a file a symbolic first dim; or "
+                "number open: in forward() and the loss x.shape[0] for len(x) and "
+                f"for {samples}, of a file a symbolic first dim; or "
                 f"give micro_batch={samples}, to train on {plan.samples} a step")
 
 

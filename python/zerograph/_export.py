@@ -178,9 +178,10 @@ def export_and_compare(module: torch.nn.Module, example: Any, path: str,
     names = list(batch)
     # Exporters take a dim of one for a constant. Each input has a tensor of its
     # own, or the exporter makes one of two.
+    alone = next((len(one) for one in batch.values() if one.ndim), 0) == 1
     arrays = tuple(
-        torch.cat([one, one]) if one.ndim and len(one) == 1 else one.clone()
-        for one in batch.values())
+        torch.cat([one, one]) if alone and one.ndim and len(one) == 1 else
+        one.clone() for one in batch.values())
     samples = dict(zip(names, arrays))
     dims = _dims(samples, dynamic)
     # A dim that may vary need not be that of samples: the first input has that.

@@ -6,6 +6,7 @@ import numbers
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -144,12 +145,15 @@ class Inspection:
     compute: Callable[[Batch], Run]
 
 
-def _counts(module: torch.nn.Module) -> dict[str, numbers.Number]:
-    """Returns the numbers that modules have as attributes."""
+def _attributes(module: torch.nn.Module) -> dict[str, Any]:
     return {f"{path}.{name}".strip("."): value
             for path, part in module.named_modules()
-            for name, value in vars(part).items()
-            if isinstance(value, numbers.Number)}
+            for name, value in vars(part).items()}
+
+
+def _is_same(one, other) -> bool:
+    return one is other or (isinstance(one, numbers.Number) and
+                            isinstance(other, numbers.Number) and one == other)
 
 
 def _places(module: torch.nn.Module) -> dict[str, int]:
@@ -223,8 +227,9 @@ def inspect_loss(module: torch.nn.Module, batch: Batch, twice: Batch,
         with torch.random.fork_rng([]):
             return run(module, arrays, redirected)
 
-    counts, places = _counts(module), _places(module)
+    places = _places(module)
     with training(module, writes.before):
+        before = _attributes(module)
         with torch.enable_grad(), writes, watch:
             first = compute()
         moved = [name for name, place in _places(module).items()
@@ -243,20 +248,20 @@ def inspect_loss(module: torch.nn.Module, batch: Batch, twice: Batch,
         causes = _causes(nodes, watch)
         del nodes
         first.loss = first.loss.detach()
-        counted = [name for name, value in _counts(module).items()
-                   if counts.get(name) != value]
-        counts_matter = (counted and not writes.before and
-                         varies(first, compute, times=1))
+        was_set = [name for name, value in _attributes(module).items()
+                   if not _is_same(before.get(name), value)]
+        is_read = (was_set and not writes.before and
+                   varies(first, compute, times=1))
     differs, advice = [], []
     if writes.before:
         differs.append(
             f"forward() changes {', '.join(writes.before)} in place, which is not "
             "in the file: steps would change them by the optimizer alone. "
             "Compute with a changed copy instead")
-    if counts_matter:
+    if is_read:
         differs.append(
             f"the loss changes with each call of forward(), which sets "
-            f"{', '.join(counted)}: the file has the number of one call. Make it "
+            f"{', '.join(was_set)}: the file has the value of one call. Make it "
             "an input")
 
     def once_more(batch=batch) -> Run:

@@ -74,8 +74,8 @@ def is_mean_of_halves(module: torch.nn.Module, batch: Batch,
                       per_sample: list[str],
                       compute: Callable[[Batch], Run]) -> bool:
     """Tells whether micro-batches have, in the mean, the loss of the whole batch:
-    of its first four samples, and of a small module also of these with zeros, or
-    with labels that are ignored. What it cannot tell, as of a loss that draws
+    of its first and last two samples, and of a small module also of these with
+    zeros, or with labels that are ignored. What it cannot tell, as of a loss that draws
     random numbers, counts as a mean."""
     samples = min((len(batch[name]) for name in per_sample), default=0)
     if samples < 4 or any(one.device.type != "cpu" for one in batch.values()):
@@ -102,7 +102,7 @@ def is_mean_of_halves(module: torch.nn.Module, batch: Batch,
         return (math.isfinite(apart) and
                 apart <= tolerance * max(map(abs, found)) + 1e-5)
 
-    second = {name: one[2:4] if name in per_sample else one
+    second = {name: one[-2:] if name in per_sample else one
               for name, one in batch.items()}
     with torch.no_grad(), quiet(), losses:
         of_second = loss_of(second)

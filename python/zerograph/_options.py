@@ -19,11 +19,13 @@ _NAMES_OF_OTHERS = {
                     "here it is clip_norm"),
     **dict.fromkeys(("dtype", "mixed_precision", "bf16", "fp16", "amp"),
                     "here it is precision, as precision=\"bf16\""),
-    **dict.fromkeys(("accumulation_steps", "accumulate_grad_batches"),
+    **dict.fromkeys(("accumulation_steps", "accumulate_grad_batches",
+                     "grad_accum"),
                     "here it is accumulate"),
     **dict.fromkeys(("gradient_checkpointing", "activation_checkpointing"),
                     "here it is recompute, as recompute=\"units\""),
-    **dict.fromkeys(("world_size", "devices"), "here it is ranks"),
+    **dict.fromkeys(("world_size", "devices", "nprocs"), "here it is ranks"),
+    **dict.fromkeys(("loss_fn", "criterion"), "here it is loss"),
     **dict.fromkeys(("seed", "load_weights", "init_missing", "resume",
                      "checkpoint", "every", "log"), "give it to zg.Trainer"),
     **dict.fromkeys(("epochs", "num_epochs", "steps", "max_steps"),
@@ -53,9 +55,8 @@ def _text(name: str, value) -> str:
     try:
         return os.fspath(value)
     except TypeError:
-        what = (value.__name__ if isinstance(value, type) else
-                f"a {type(value).__name__}")
-        raise InvalidArgument(f"option {name} is {what}: "
+        kind = value if isinstance(value, type) else type(value)
+        raise InvalidArgument(f"option {name} is of type {kind.__name__}: "
                               f"{_remedy(name, value)}") from None
 
 

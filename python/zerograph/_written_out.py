@@ -10,10 +10,24 @@ from unittest import mock
 import torch
 
 _cross_entropy = torch.nn.functional.cross_entropy
+_nll_loss = torch.nn.functional.nll_loss
 _isfinite = torch.isfinite
 _truth = torch.Tensor.__bool__
 _scaled_attention = torch.nn.functional.scaled_dot_product_attention
 _normalized = torch.batch_norm
+
+
+def _each(loss, reduction):
+    """Returns a loss that the newer exporter knows the shape of: it takes one of
+    each sample for a number, and leaves out the sum of it."""
+    return loss * 1 if reduction == "none" else loss
+
+
+def _likelihood(input, target, weight=None, size_average=None,
+                ignore_index=-100, reduce=None, reduction="mean"):
+    """Is torch.nn.functional.nll_loss."""
+    return _each(_nll_loss(input, target, weight, size_average, ignore_index,
+                           reduce, reduction), reduction)
 
 
 def _entropy(input, target, weight=None, size_average=None, ignore_index=-100,
@@ -23,8 +37,8 @@ def _entropy(input, target, weight=None, size_average=None, ignore_index=-100,
     them."""
     given = target.is_floating_point()
     if label_smoothing == 0 and not given:
-        return _cross_entropy(input, target, weight, size_average, ignore_index,
-                              reduce, reduction, label_smoothing)
+        return _each(_cross_entropy(input, target, weight, size_average,
+                                    ignore_index, reduce, reduction), reduction)
     dim, classes = (0, input.size(0)) if input.ndim == 1 else (1, input.size(1))
     logs = torch.log_softmax(input, dim)
     if weight is not None:
@@ -165,7 +179,7 @@ def written_out():
     mixture = getattr(moe, "ALL_EXPERTS_FUNCTIONS", None)
     with contextlib.ExitStack() as patches:
         patches.enter_context(mock.patch.multiple(
-            torch.nn.functional, cross_entropy=_entropy,
+            torch.nn.functional, cross_entropy=_entropy, nll_loss=_likelihood,
             scaled_dot_product_attention=_attention))
         patches.enter_context(
             mock.patch.object(torch, "batch_norm", _batch_norm))

@@ -31,13 +31,15 @@ class ExportParts(ExportCase):
 
     def test_a_loss_that_is_no_mean_over_samples(self):
         ignored, ragged = self.labels.clone(), self.words["labels"].clone()
-        ignored[0] = -100
+        half = self.labels.clone()
+        ignored[0] = half[:3] = -100
         ragged[5, 2:] = -100
         table = nn.Sequential(nn.Embedding(4, 8), nn.Linear(8, 4))
         mask = torch.ones(6)
         weights = nn.CrossEntropyLoss(torch.tensor([1.0, 2, 3, 4]))
         for module, example, loss in (
                 (Classifier(), (self.x, ignored), F.cross_entropy),
+                (Classifier(), (self.x, half), F.cross_entropy),
                 (Classifier(), (self.x, self.labels),
                  nn.CrossEntropyLoss(ignore_index=255)),
                 (Classifier(), (self.x, self.labels), weights),

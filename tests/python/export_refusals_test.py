@@ -31,7 +31,7 @@ class ExportRefusals(ExportCase):
                 (lambda: zg.compile(module, ((self.x, 1), self.labels),
                                     F.cross_entropy), "one array"),
                 (lambda: zg.compile(module, example, F.cross_entropy,
-                                    optimizer=module), "is a Classifier"),
+                                    optimizer=module), "is of type Classifier"),
                 (lambda: zg.Trainer(module), "the plan is a Classifier"),
                 (lambda: zg.export(module, example, self.path("m.onnx"),
                                    F.cross_entropy, {"y": {1: "seq"}}),

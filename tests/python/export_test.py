@@ -83,6 +83,12 @@ class Export(ExportCase):
             found = self.export(Classifier(), {"x": self.x, "labels": labels},
                                 loss=loss)
             self.assertTrue(found.ok, found)
+        for each in F.cross_entropy, (lambda scores, labels, reduction: F.nll_loss(
+                scores.log_softmax(1), labels, reduction=reduction)):
+            found = self.export(
+                Classifier(), (self.x, self.labels), lambda scores, labels: each(
+                    scores, labels, reduction="none").sum() / labels.shape[0])
+            self.assertTrue(found.ok, found)
         found = self.export(Wrapper(Open()), {"x": self.x, "y": self.labels},
                             F.cross_entropy)
         self.assertTrue(found.ok, found)
@@ -130,6 +136,16 @@ class Export(ExportCase):
         with zg.Trainer(plan) as trainer:
             self.assertGreater(trainer.step({"input": longer,
                                              "labels": longer}), 0)
+
+    def test_an_input_of_one_row_beside_samples(self):
+        class Masked(Classifier):
+            def forward(self, x, mask):
+                return super().forward(x * mask)
+        mask = torch.ones(1, 8)
+        self.export(Masked(), (self.x, mask, self.labels))
+        plan = zg.compile(Masked(), (self.x, mask, self.labels),
+                          F.cross_entropy, ranks=2)
+        self.assertEqual(plan.samples, 6)
 
     def test_from_module_to_module(self):
         """A module is compiled, trained beside PyTorch, and takes its weights

@@ -195,8 +195,18 @@ class ExportWarnings(ExportCase):
             def forward(self, x):
                 self.calls += 1
                 return super().forward(x) * min(1.0, self.calls / 100)
-        self.assertRegex("; ".join(self.warnings_of(Growing())),
-                         "with each call of forward.*sets calls: ")
+
+        class Previous(Classifier):
+            previous = 0
+
+            def forward(self, x):
+                scores = super().forward(x) + self.previous
+                self.previous = scores.detach()
+                return scores
+        for module, name in ((Growing(), "calls"), (Previous(), "previous"),
+                             (Growing().eval(), "calls")):
+            self.assertRegex("; ".join(self.warnings_of(module)),
+                             f"with each call of forward.*which sets {name}: ")
 
     def test_a_loss_that_is_not_finite(self):
         class Root(Classifier):
