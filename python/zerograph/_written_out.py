@@ -4,6 +4,7 @@ all, written out in operations that they write."""
 from __future__ import annotations
 
 import contextlib
+import math
 import sys
 from unittest import mock
 
@@ -58,6 +59,21 @@ def _entropy(input, target, weight=None, size_average=None, ignore_index=-100,
     each = (1 - label_smoothing) * own + label_smoothing * spread
     return (each if reduction == "none" else
             each.sum() if reduction == "sum" else each.sum() / total)
+
+
+def _gaussian(input, target, var, full=False, eps=1e-6, reduction="mean"):
+    """Is torch.nn.functional.gaussian_nll_loss, which asks the variance's values
+    whether they are negative. A variance below `eps` has no gradient here."""
+    if isinstance(var, float):
+        var = torch.full_like(input, var)
+    if var.ndim < input.ndim and var.shape == input.shape[:-1]:
+        var = var.unsqueeze(-1)
+    var = var.clamp(min=eps)
+    each = 0.5 * (var.log() + (input - target)**2 / var)
+    if full:
+        each = each + 0.5 * math.log(2 * math.pi)
+    return (each.mean() if reduction == "mean" else
+            each.sum() if reduction == "sum" else each)
 
 
 def _attention(query, key, value, attn_mask=None, dropout_p=0.0,
@@ -180,7 +196,7 @@ def written_out():
     with contextlib.ExitStack() as patches:
         patches.enter_context(mock.patch.multiple(
             torch.nn.functional, cross_entropy=_entropy, nll_loss=_likelihood,
-            scaled_dot_product_attention=_attention))
+            gaussian_nll_loss=_gaussian, scaled_dot_product_attention=_attention))
         patches.enter_context(
             mock.patch.object(torch, "batch_norm", _batch_norm))
         # A distribution asks whether its arguments are valid, and the newer

@@ -89,6 +89,13 @@ class Export(ExportCase):
                 Classifier(), (self.x, self.labels), lambda scores, labels: each(
                     scores, labels, reduction="none").sum() / labels.shape[0])
             self.assertTrue(found.ok, found)
+        for module, variance in ((Classifier(), lambda scores: scores.exp()),
+                                 (Classifier(), lambda scores: scores[:, 0]**2)):
+            found = self.export(
+                module, (self.x, torch.randn(6, 4)),
+                lambda scores, y: nn.GaussianNLLLoss(full=True)(
+                    scores, y, variance(scores)))
+            self.assertTrue(found.ok, found)
         found = self.export(Wrapper(Open()), {"x": self.x, "y": self.labels},
                             F.cross_entropy)
         self.assertTrue(found.ok, found)
