@@ -113,8 +113,8 @@ private:
 
   /// Returns whether an op of a region is one of those to be computed again.
   bool isSelected(Operation *op) const {
-    Repeated wanted = repeated[*regions.of(op)];
-    return wanted == Repeated::all || isa<ViewOp>(op) || selected.contains(op);
+    return repeated[*regions.of(op)] == Repeated::all || isa<ViewOp>(op) ||
+           selected.contains(op);
   }
 
   /// Returns whether an op of backward computes with what it reads. Next values

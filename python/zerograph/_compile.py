@@ -47,7 +47,7 @@ def export_to(folder: str, module, example, loss, options: dict, compare: str
 def _warn_of_parts(plan: Plan, is_mean: Callable[[], bool]) -> None:
     """Warns where a step's loss is another number than the whole batch's."""
     parts = plan.samples // plan.facts["micro_batch"]
-    if (parts > 1 and plan.facts["loss_mean"] != "tokens" and not is_mean()):
+    if parts > 1 and plan.facts["loss_mean"] != "tokens" and not is_mean():
         warn(
             "the loss of a batch is not the mean of its halves' losses, as where "
             "a mask or ignore_index leaves samples out, samples are compared "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-#: PyTorch's newer exporter calls the lines so that have led to a node.
+#: Names the lines that have led to a node, in files of the newer exporter.
 _TRACE = "pkg.torch.onnx.stack_trace"
 
 
