@@ -30,7 +30,14 @@ public:
     std::string name = event.at("name");
     const json &args = event.at("args");
     int program = programOf(args.at("program").get<std::string>());
-    auto step = args.at("step").get<int64_t>();
+    const json &number = args.at("step");
+    if (!number.is_number_integer()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "\"", name, "\" has the step ", number.dump(),
+          ", which is no whole number: it is no trace that train --trace "
+          "wrote"));
+    }
+    auto step = number.get<int64_t>();
     bool waits = event.at("cat") == "wait";
     if (program < 0 || step < 0 ||
         step >= plan.programs(program).steps_size() ||

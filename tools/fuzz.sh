@@ -71,7 +71,7 @@ run() { # TARGET
     # Where nothing but this output is kept, it is the only copy.
     for input in "$found"/*; do
       [[ $(stat -c %s "$input") -gt 16384 ]] ||
-        { echo "fuzz: base64 of $input:" && base64 "$input"; } >&2
+        echo "fuzz: base64 of $input: $(base64 -w0 "$input")" >&2
     done
     return 1
   }

@@ -69,6 +69,9 @@ TEST_F(MeasuredRunTest, RefusesWhatIsNoTrace) {
   }
   expectSays(parse(event(0, "launch", 0, 1, /*rank=*/1)).status(),
              "it has no step of rank 0");
+  std::string huge = event(0, "launch", 0, 1);
+  huge.replace(huge.find("\"step\": 0"), 9, "\"step\": 1e128");
+  expectSays(parse(huge).status(), "the step 1e+128, which is no whole number");
   expectSays(parse(event(0, "launch", 0, -1)).status(), "which no step does");
   expectSays(parse(event(0, "launch", 1e300, 1)).status(),
              "which no step does");
