@@ -11,20 +11,26 @@ namespace {
 
 constexpr double kMicro = 1e-6, kGiga = 1e9;
 
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+
 /// A protocol of NCCL: microseconds before the first byte, of a hop between
 /// nodes and within one (NVLink; others by the machine's link_latency, which is
-/// that of Simple), and the part of the bandwidth that it reaches.
+/// that of Simple), the part of the bandwidth that it reaches, and at most how
+/// many GB/s between nodes.
 struct Protocol {
-  double base, network, link, share;
+  double base, network, link, share, most;
 };
 
-constexpr Protocol kProtocols[] = {{6.6, 2.7, 0.6, 0.5}, // LL
-                                   {14, 4.0, 1.9, 0.92}, // LL128
-                                   {8.4, 14, 3.4, 1}};   // Simple
+constexpr Protocol kProtocols[] = {{6.6, 2.7, 0.6, 0.38, 20.4},    // LL
+                                   {14, 4.0, 1.9, 0.92, kNoLimit}, // LL128
+                                   {8.4, 14, 3.4, 1, kNoLimit}};   // Simple
 
 /// The part of a network's rate that rings reach between nodes:
-/// ml-engineering's measurements of 400 Gb/s InfiniBand, messages of 1 GiB.
-constexpr double kNetworkShare = 0.73;
+/// ml-engineering's all-reduce of 4 GiB on four nodes, 377 of 400 GB/s.
+constexpr double kRingShare = 0.94;
+/// The part that an all-to-all reaches, of which there are no public
+/// measurements by size: an estimate.
+constexpr double kAllToAllShare = 0.73;
 
 } // namespace
 
@@ -32,18 +38,21 @@ Exchange ringOf(double bytes, const Machine &machine, const Cluster &cluster) {
   double hops = cluster.ranks() - 1.0, crossing = cluster.nodes - 1.0;
   double carried = bytes * hops / cluster.ranks();
   double link = machine.link_bandwidth * kGiga;
-  double network = machine.network_bandwidth * kGiga * kNetworkShare *
-                   cluster.ranks_per_node;
+  double network =
+      machine.network_bandwidth * kGiga * kRingShare * cluster.ranks_per_node;
   double slowest = cluster.nodes == 1            ? link
                    : cluster.ranks_per_node == 1 ? network
                                                  : std::min(link, network);
-  double best = std::numeric_limits<double>::infinity();
+  double best = kNoLimit;
   for (const Protocol &protocol : kProtocols) {
     double within = protocol.link * machine.link_latency / kProtocols[2].link;
     double latency = protocol.base + (hops - crossing) * within +
                      crossing * protocol.network;
-    best =
-        std::min(best, latency * kMicro + carried / (slowest * protocol.share));
+    double rate = slowest * protocol.share;
+    if (cluster.nodes > 1) {
+      rate = std::min(rate, protocol.most * kGiga);
+    }
+    best = std::min(best, latency * kMicro + carried / rate);
   }
   Exchange exchange{best, 0, 0};
   if (cluster.ranks_per_node > 1) {
@@ -65,7 +74,7 @@ Exchange allToAllOf(double bytes, double chunk, const Machine &machine,
   Exchange exchange;
   exchange.link = within / (machine.link_bandwidth * kGiga);
   exchange.network =
-      across / (machine.network_bandwidth * kGiga * kNetworkShare);
+      across / (machine.network_bandwidth * kGiga * kAllToAllShare);
   double hop = cluster.nodes > 1 ? simple.network : machine.link_latency;
   bool oneWay = machine.link_bandwidth <= machine.host_link;
   double carried = oneWay ? exchange.link + exchange.network

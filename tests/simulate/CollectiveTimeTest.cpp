@@ -20,6 +20,22 @@ TEST(CollectiveTime, LargeRingsAreNearMeasurements) {
   EXPECT_NEAR(rate("b200"), 682.2, 0.15 * 682.2);
 }
 
+// An all-reduce of so many MiB on four nodes of eight B200 had this bus
+// bandwidth (ml-engineering, 2026-08): a ring of it gathers as fast.
+TEST(CollectiveTime, LargeRingsOfNodesAreNearMeasurements) {
+  Machine machine = findMachine("b200").value();
+  for (auto [mib, rate] : {std::pair{512, 326.90},
+                           {1024, 361.99},
+                           {2048, 372.42},
+                           {4096, 377.34},
+                           {8192, 380.39},
+                           {16384, 381.80}}) {
+    double bytes = mib * kGiB / 1024;
+    double seconds = ringOf(bytes, machine, {4, 8}).seconds;
+    EXPECT_NEAR(bytes * 31 / 32 / seconds / 1e9, rate, 0.15 * rate) << mib;
+  }
+}
+
 // The latency that NCCL's own table gives: LL is fastest, seven hops.
 TEST(CollectiveTime, SmallRingsTakeTheirLatency) {
   Machine machine = findMachine("h100-sxm").value();
