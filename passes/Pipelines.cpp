@@ -123,6 +123,7 @@ void buildDifferentiate(PhaseBuilder phase) {
 
 /// Adds what a plan has and a graph of gradients for ONNX has not.
 void buildTiles(PhaseBuilder phase) {
+  phase.add(nn::createMergeProducts);
   phase.add(nn::createTileRows);
   phase.add(nn::createTileHidden, [&](auto &tile) {
     tile.tileElements = phase.options.hidden_tile.value_or(tile.tileElements);
@@ -196,6 +197,7 @@ void buildKernels(OpPassManager &passes, const TargetInfo &target) {
   // Before kernels: a transposition that a product takes over needs none.
   passes.addNestedPass<nn::ProgramOp>(nn::createSimplifyMatmul());
   addCleanup(passes);
+  passes.addNestedPass<nn::ProgramOp>(nn::createTransposeOnce(target));
   passes.addNestedPass<nn::ProgramOp>(nn::createFormAttention());
   passes.addNestedPass<nn::ProgramOp>(nn::createFormKernels());
   // Before CSE: kernels that read a buffer and its copy may then be equal.

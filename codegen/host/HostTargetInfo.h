@@ -21,6 +21,9 @@ public:
     return composite == nn::Composite::attention;
   }
   bool hasMatmul(Type elementType) const override;
+  bool copiesTransposed(Type elementType) const override {
+    return library && elementType.isF32();
+  }
   bool hasConvolution(Type elementType) const override;
   llvm::FailureOr<int64_t>
   matmulScratchBytes(const MatmulShape &shape,

@@ -48,6 +48,11 @@ public:
     return !hasMatmul(half) && hasMatmul(Float32Type::get(half.getContext()));
   }
 
+  /// Returns whether the library copies a right factor of this element type
+  /// that is stored transposed for each product, and multiplies one that is not
+  /// where it lies.
+  virtual bool copiesTransposed(Type elementType) const { return false; }
+
   /// Bytes of workspace that the product needs, a multiple of 64. Fails, with
   /// the reason in `error`, where the library refuses the product.
   virtual llvm::FailureOr<int64_t>
@@ -93,6 +98,9 @@ public:
   bool keeps(nn::Composite, RankedTensorType) const override { return false; }
   bool hasMatmul(Type elementType) const override {
     return elementType.isF32() || elementType.isBF16();
+  }
+  bool copiesTransposed(Type elementType) const override {
+    return elementType.isF32();
   }
   bool hasConvolution(Type elementType) const override {
     return elementType.isF32();

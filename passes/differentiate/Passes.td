@@ -238,6 +238,34 @@ def NarrowSaved : Pass<"nn-narrow-saved", "::mlir::ModuleOp"> {
   }];
 }
 
+def MergeProducts : Pass<"nn-merge-products", "::mlir::ModuleOp"> {
+  let summary = "Makes one product of a sum of narrow ones.";
+  let description = [{
+    A weight that every step of a recurrence reads, as that of an LSTM's state, has
+    a gradient a step, each as large as the weight, of few samples. Their sum is one
+    product of all rows:
+
+        %0 = nn.matmul %dy0, %h0 transpose_a  // [16, 2048]^T x [16, 512]
+        %1 = nn.matmul %dy1, %h1 transpose_a
+        %dw = nn.binary add %0, %1
+        // becomes
+        %dy = nn.join_rows %dy0, %dy1
+        %h = nn.join_rows %h0, %h1
+        %dw = nn.matmul %dy, %h transpose_a   // [32, 2048]^T x [32, 512]
+
+    What else is added follows. So are products whose result has at least twice as
+    many numbers as their operands: what these take for longer is about what forward
+    kept of the same steps, and no longer keeps. The bytes of each operand are a
+    multiple of those at which joined rows begin.
+
+    Runs after the passes that round. All follows from shapes alone: every target,
+    stage and number of ranks has the same products.
+
+    reassociates: one product adds up what several did.
+  }];
+  let statistics = [Statistic<"merged", "merged", "Sums replaced">];
+}
+
 def TileRows : Pass<"nn-tile-rows", "::mlir::ModuleOp"> {
   let summary = "Computes the head of a model, and its loss, by blocks of rows.";
   let description = [{

@@ -22,6 +22,10 @@ std::unique_ptr<Pass> createWidenHalf(const TargetInfo &target = plainTarget());
 std::unique_ptr<Pass>
 createWidenProducts(const TargetInfo &target = plainTarget());
 
+/// `nn-transpose-once`: what the library copies.
+std::unique_ptr<Pass>
+createTransposeOnce(const TargetInfo &target = plainTarget());
+
 /// `nn-pad-rows`: where rows of a product's matrices should begin.
 std::unique_ptr<Pass> createPadRows(const TargetInfo &target = plainTarget());
 

@@ -237,6 +237,31 @@ def SimplifyMatmul : Pass<"nn-simplify-matmul", "::mlir::zg::nn::ProgramOp"> {
   }];
 }
 
+def TransposeOnce : Pass<"nn-transpose-once", "::mlir::zg::nn::ProgramOp"> {
+  let summary = "Transposes what many narrow products read transposed.";
+  let description = [{
+    A library that copies a transposed right factor for each product
+    (`TargetInfo::copiesTransposed`) takes longer for the copy than for a product of
+    few rows. The weight of a recurrence is the factor of a product a step:
+
+        %1 = nn.matmul %h0, %w transpose_b   // [16, 512] x [2048, 512]^T
+        %2 = nn.matmul %h1, %w transpose_b
+        ...
+        // becomes
+        %t = nn.transpose %w [1, 0]
+        %1 = nn.matmul %h0, %t
+        %2 = nn.matmul %h1, %t
+
+    where at least four products of at most 64 rows read one factor. Follows
+    `nn-simplify-matmul`, which would turn it back.
+
+    reassociates: the library may add up in another order. Every stage and number
+    of ranks has the same products.
+  }];
+  let constructor = "::mlir::zg::nn::createTransposeOnce()";
+  let statistics = [Statistic<"transposed", "transposed", "Factors transposed">];
+}
+
 def SimplifyScatter : Pass<"nn-simplify-scatter", "::mlir::zg::nn::ProgramOp"> {
   let summary = "Adds rows into a sum instead of into zeros.";
   let description = [{

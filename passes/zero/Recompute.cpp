@@ -85,8 +85,9 @@ private:
         needed, [&](Value value) { return isThere(value); },
         [&](Value value) {
           Operation *op = value.getDefiningOp();
-          bool isLight = wanted == Repeated::cheap ? isCheap(op)
-                                                   : isFunctionOfElements(op);
+          bool isLight = wanted == Repeated::cheap
+                             ? isCheap(op)
+                             : isFunctionOfElements(op) && !isJoined(value);
           return isLight && isRepeated(value, index);
         });
     selected.insert(ops.begin(), ops.end());
@@ -97,6 +98,14 @@ private:
         }
       }
     }
+  }
+
+  /// Returns whether the value is some rows of another. What makes it makes it
+  /// there, and a second time it would take a kernel of its own.
+  static bool isJoined(Value value) {
+    return llvm::any_of(value.getUsers(), [](Operation *user) {
+      return isa<nn::JoinRowsOp>(user);
+    });
   }
 
   /// Returns whether backward has the value, whatever is selected.

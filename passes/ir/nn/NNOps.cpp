@@ -194,7 +194,6 @@ LogicalResult PadOp::verify() {
 /// an address that every access may rely on.
 static LogicalResult verifyRows(Operation *op, RankedTensorType part,
                                 int64_t first, RankedTensorType whole) {
-  constexpr int64_t kAlignment = 64;
   if (whole.getRank() == 0 || whole.getDimSize(0) == 0 ||
       part.getRank() != whole.getRank() ||
       part.getElementType() != whole.getElementType() ||
@@ -207,10 +206,10 @@ static LogicalResult verifyRows(Operation *op, RankedTensorType part,
            << first << " to " << first + part.getDimSize(0) << " of " << whole;
   }
   int64_t begin = first * tensorBytes(whole) / whole.getDimSize(0);
-  if (begin % kAlignment != 0) {
+  if (begin % kRowsAlignment != 0) {
     return op->emitOpError("has rows from ")
            << first << " on, which begin at byte " << begin << " of " << whole
-           << ", at no multiple of " << kAlignment;
+           << ", at no multiple of " << kRowsAlignment;
   }
   return success();
 }

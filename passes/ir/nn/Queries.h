@@ -49,6 +49,9 @@ bool isZeroBytes(Value value);
 /// Returns whether the op names bytes of its operands, so in no kernel:
 /// take_rows, join_rows.
 bool sharesBytes(Operation *op);
+/// Bytes at a multiple of which rows that share a tensor's bytes begin, on
+/// which every access may rely.
+inline constexpr int64_t kRowsAlignment = 64;
 /// Returns whether the op is a call of the device's library, so in no kernel.
 bool isLibraryCall(Operation *op);
 /// The form of the kernel that the op has to itself; none: it shares one, or is
