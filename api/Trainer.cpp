@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include <cmath>
+#include <filesystem>
 #include <limits>
 
 using namespace zerograph;
@@ -32,6 +33,18 @@ zg_code onTrainer(const zg_trainer *trainer,
   });
 }
 
+/// Returns the options that ranks compare: each process writes arrays and names
+/// to files in a folder of its own, whose own names tell what they hold.
+std::map<std::string, std::string> optionsOfRanks(CLI::App &command) {
+  std::map<std::string, std::string> given = givenOptions(command);
+  for (const char *option : {"--load-weights", "--names"}) {
+    if (auto found = given.find(option); found != given.end()) {
+      found->second = std::filesystem::path(found->second).filename().string();
+    }
+  }
+  return given;
+}
+
 absl::Status open(zg_trainer &trainer, CLI::App &command, TrainFlags &flags) {
   ZG_ASSIGN_OR_RETURN(TrainOptions options, flags.ofLiveRun(*trainer.made));
   ZG_ASSIGN_OR_RETURN(trainer.processes,
@@ -44,7 +57,7 @@ absl::Status open(zg_trainer &trainer, CLI::App &command, TrainFlags &flags) {
   Processes &processes = *trainer.processes;
   ControlPlane &control = processes.control();
   ZG_RETURN_IF_ERROR(processes.checkPlan(plan.plan));
-  ZG_RETURN_IF_ERROR(compareSettings(control, givenOptions(command)));
+  ZG_RETURN_IF_ERROR(compareSettings(control, optionsOfRanks(command)));
   options.processes_here = processes.peers().sharing();
   if (options.threads == 0) {
     options.threads = processes.threads();

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ._compile_file import check_options, compile_file
+from ._files import named_by_content
 from ._library import Error, InvalidArgument, library, warn
 from ._plan import Plan
 
@@ -62,12 +63,16 @@ def _warn_of_parts(plan: Plan, is_mean: Callable[[], bool]) -> None:
 def _compile_module(module, example, loss, options: dict) -> Plan:
     """Exports a PyTorch module, and compiles what it trains."""
     check_options(options, library().zg_compile)  # exporting takes long
-    folder = tempfile.mkdtemp(prefix="zerograph-")
-    remove = functools.partial(shutil.rmtree, folder, ignore_errors=True)
+    temporary = tempfile.mkdtemp(prefix="zerograph-")
+    remove = functools.partial(shutil.rmtree, temporary, ignore_errors=True)
+    folder = os.path.join(temporary, "model")
+    os.mkdir(folder)
     try:
         path, batch, options, is_mean = export_to(folder, module, example, loss,
                                                   options, compare="small")
-        plan = compile_file(path, batch, **options)
+        folder = named_by_content(folder)
+        plan = compile_file(os.path.join(folder, os.path.basename(path)), batch,
+                            **options)
         _warn_of_parts(plan, is_mean)
     except BaseException as error:
         remove()

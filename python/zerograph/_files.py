@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+
+from ._launch import is_alone
 
 
 def _sync(path: str) -> None:
@@ -21,6 +24,24 @@ def _sync(path: str) -> None:
 def _publish(temporary: str, path: str) -> None:
     os.replace(temporary, path)
     _sync(os.path.dirname(path) or ".")
+
+
+def named_by_content(path: str) -> str:
+    """Renames a file, or a folder, to NAME-DIGEST, so that processes that have
+    written the same give it the same name, and others do not. The only process
+    leaves it as it is."""
+    if is_alone():
+        return path
+    files = ([os.path.join(path, name) for name in sorted(os.listdir(path))]
+             if os.path.isdir(path) else [path])
+    digest = hashlib.blake2b(digest_size=8)
+    for one in files:
+        with open(one, "rb") as file:
+            while block := file.read(1 << 20):
+                digest.update(block)
+    named = f"{path}-{digest.hexdigest()}"
+    os.rename(path, named)
+    return named
 
 
 @contextlib.contextmanager

@@ -8,6 +8,7 @@ import os
 from collections.abc import Mapping
 
 from ._arrays import write_arrays
+from ._files import named_by_content
 from ._library import InvalidArgument
 from ._torch_files import is_theirs, weights
 
@@ -85,7 +86,7 @@ def command_line(options: dict, folder: str) -> list[str]:
             path = os.path.join(folder, f"{name}.json")
             with open(path, "w", encoding="utf-8") as file:
                 json.dump(value, file)
-            value = path
+            value = named_by_content(path)
         if name == "load_weights":
             source = "load_weights"  # what errors call the file
             if not isinstance(value, Mapping) and is_theirs(value):
@@ -94,7 +95,7 @@ def command_line(options: dict, folder: str) -> list[str]:
             if isinstance(value, Mapping):
                 path = os.path.join(folder, source)
                 write_arrays(path, value, "load_weights")
-                value = path
+                value = named_by_content(path)
         option = "--" + name.replace("_", "-")
         arguments += [f"{option}={text}" for text in _values(name, value)]
     return arguments

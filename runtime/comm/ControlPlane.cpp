@@ -121,7 +121,8 @@ absl::Status zerograph::compareHashes(ControlPlane &control,
   return found.empty() ? absl::OkStatus()
                        : absl::FailedPreconditionError(absl::StrCat(
                              "the ranks have different plans: ", found,
-                             ". Give every rank the same plan file"));
+                             ". Give every rank the same plan file, or the same model with the "
+                             "same weights, seeded alike, and the same options"));
 }
 
 absl::Status zerograph::compareChoices(ControlPlane &control,

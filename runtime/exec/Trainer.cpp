@@ -48,7 +48,10 @@ absl::Status Trainer::prepare() {
     ZG_RETURN_IF_ERROR(own_machine.checkRoom(plan));
     options.machine = &own_machine;
   }
-  ZG_RETURN_IF_ERROR(compareHashes(*options.control, loaded.hash_hex));
+  if (options.control->world() > 1) {
+    ZG_ASSIGN_OR_RETURN(std::string hash, hashOfRanks(plan));
+    ZG_RETURN_IF_ERROR(compareHashes(*options.control, hash));
+  }
   ZG_RETURN_IF_ERROR(
       compareChoices(*options.control, options.machine->module->choices()));
   ZG_ASSIGN_OR_RETURN(programs, TrainingPrograms::of(plan));

@@ -142,6 +142,19 @@ absl::StatusOr<std::string> serializePlan(const plan::Plan &plan) {
   return bytes;
 }
 
+absl::StatusOr<std::string> hashOfRanks(plan::Plan plan) {
+  for (plan::Unit &unit : *plan.mutable_units()) {
+    for (plan::Parameter &parameter : *unit.mutable_parameters()) {
+      if (parameter.has_source()) {
+        std::string &folder = *parameter.mutable_source()->mutable_folder();
+        folder = std::filesystem::path(folder).filename().string();
+      }
+    }
+  }
+  ZG_ASSIGN_OR_RETURN(std::string bytes, serializePlan(plan));
+  return hex(hashOf(absl::string_view(bytes).substr(kHeader)));
+}
+
 absl::StatusOr<LoadedPlan> parsePlan(absl::string_view bytes) {
   absl::string_view magic(kMagic, sizeof(kMagic));
   if (bytes.substr(0, magic.size()) != magic.substr(0, bytes.size())) {

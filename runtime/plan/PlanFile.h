@@ -16,13 +16,17 @@ inline constexpr uint32_t kPlanVersion = 9;
 
 struct LoadedPlan {
   plan::Plan plan;
-  /// XXH3-128 of the message, 32 lower-case hex digits. Ranks compare it.
-  std::string hash_hex;
+  std::string hash_hex; ///< XXH3-128 of the message, 32 lower-case hex digits
 };
 
 /// The bytes of a plan file, the same for the same plan. An error if the plan
 /// has 2 GiB or more, or text that is not UTF-8.
 absl::StatusOr<std::string> serializePlan(const plan::Plan &plan);
+
+/// Returns the hash of a plan that ranks compare: it leaves out where the
+/// folder of a model's weights lies, which processes that compile it each may
+/// have a copy of, but not the folder's own name.
+absl::StatusOr<std::string> hashOfRanks(plan::Plan plan);
 
 /// The plan in the bytes of a plan file. What is not a plan, is of a newer
 /// format, cut short, too long or damaged is refused, each with its own

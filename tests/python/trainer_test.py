@@ -479,6 +479,32 @@ if rank == 0:
                 for name, array in trainer.state_dict().items():
                     np.testing.assert_array_equal(array, weights[name])
 
+    def test_processes_that_give_arrays(self):
+        """Each writes them for itself; others than rank 0's are refused."""
+        text = """
+plan = zg.compile(MLP, micro_batch=8)
+with zg.Trainer(plan, init_missing="normal:0.1", seed=1) as trainer:
+    weights = trainer.state_dict()
+names = {name: "model." + name for name in weights}
+weights = {names[name]: array + rank * SHIFT for name, array in weights.items()}
+with zg.Trainer(plan, load_weights=weights, names=names) as trainer:
+    loss = float(trainer.step(batch))
+    if rank == 0:
+        print(loss)
+"""
+        done, _ = self.script("SHIFT = 0" + text, *self.MPIRUN, **self.ROOT_MAY)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        plan = zg.compile(MLP, micro_batch=8, ranks=2)
+        batch = {"x": np.ones((16, 64), np.float32),
+                 "labels": np.arange(16) % 10}
+        with zg.Trainer(plan, init_missing="normal:0.1", seed=1) as trainer:
+            self.assertEqual(done.stdout.strip(), str(float(trainer.step(batch))))
+        done, _ = self.script("SHIFT = 1" + text, *self.MPIRUN, **self.ROOT_MAY)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertRegex(done.stderr, "the ranks were started differently: "
+                         "load_weights: load_weights-[0-9a-f]{16} on rank 0, "
+                         "load_weights-[0-9a-f]{16} on rank 1")
+
     def test_processes_of_torchrun(self):
         """On emulated GPUs, with NCCL between: the bits of the processor."""
         self.put("rank.py", f"""

@@ -28,6 +28,18 @@ TEST(PlanFile, SamePlanHasSameBytesAndComesBack) {
   EXPECT_EQ(loaded.hash_hex.size(), 32u);
 }
 
+TEST(PlanFile, RanksMayHaveTheModelInFoldersOfOneName) {
+  auto hashOf = [](const char *folder) {
+    plan::Plan plan = testing::stageOnePlan();
+    plan.mutable_units(0)->mutable_parameters(0)->mutable_source()->set_folder(
+        folder);
+    return hashOfRanks(std::move(plan)).value();
+  };
+  EXPECT_EQ(hashOf("/tmp/a/model-1"), hashOf("/tmp/b/model-1"));
+  EXPECT_NE(hashOf("/tmp/a/model-1"), hashOf("/tmp/a/model-2"));
+  EXPECT_NE(hashOf("/tmp/a/model-1"), hashOf(""));
+}
+
 TEST(PlanFile, EveryPrefixIsRefused) {
   std::string bytes = bytesOf(testing::stageOnePlan());
   for (size_t length = 0; length < bytes.size(); ++length) {
