@@ -29,6 +29,7 @@ from transformers.trainer_callback import (CallbackHandler, DefaultFlowCallback,
 from transformers.trainer_utils import TrainOutput
 
 from ._compile import compile
+from ._hf_predict import Predictions
 from ._launch import is_first
 from ._library import InvalidArgument
 from ._trainer import Trainer as _Trainer
@@ -47,7 +48,8 @@ _TAKEN = {
     "eval_delay", "eval_on_start", "save_strategy", "save_steps",
     "save_total_limit", "seed", "data_seed", "dataloader_num_workers",
     "dataloader_prefetch_factor", "dataloader_persistent_workers",
-    "remove_unused_columns", "train_sampling_strategy"}
+    "remove_unused_columns", "train_sampling_strategy", "label_names",
+    "prediction_loss_only", "include_for_metrics", "eval_do_concat_batches"}
 
 #: Maps arguments that ask for nothing that would be missed to the reason.
 _NO_EFFECT = {
@@ -69,11 +71,12 @@ _NO_EFFECT = {
     "log_level": "notes go to the logger zerograph",
     "log_level_replica": "notes go to the logger zerograph",
     "logging_nan_inf_filter": "losses are logged as they are",
-    "prediction_loss_only": "an evaluation gives the loss",
+    "eval_accumulation_steps": "predictions are kept as arrays of numpy",
+    "resume_from_checkpoint": "train() takes it",
     "do_train": "", "do_eval": "", "do_predict": "", "local_rank": "",
     "run_name": "", "project": "",
     "use_cache": "training uses none", "save_only_model": "",
-    "eval_do_concat_batches": "", "eval_use_gather_object": ""}
+    "eval_use_gather_object": ""}
 
 _OPTIMIZERS = {"adamw_torch": "adamw", "adamw_torch_fused": "adamw",
                "adamw_hf": "adamw", "adamw_apex_fused": "adamw", "sgd": "sgd",
@@ -126,7 +129,7 @@ def plan_options(args, model: torch.nn.Module) -> dict[str, Any]:
     return options
 
 
-class Trainer:
+class Trainer(Predictions):
     """Trains a model as transformers.Trainer does: see the module.
 
     The model returns its loss, or `loss` is a function of its output and the
@@ -136,19 +139,31 @@ class Trainer:
     the trained weights. Other keywords are options of `zg.compile`, and come
     before the arguments': with global_batch=256, micro_batch="auto" and
     memory="h100" a micro-batch has as many samples as fit.
+
+    Predictions, which `compute_metrics` takes, are PyTorch's, of the module with
+    the trained weights. Each of several processes makes all of them, so all have
+    the same metrics and do the same next; `compute_metrics` is to return the same
+    in all.
     """
+
+    log = transformers.Trainer.log
 
     def __init__(self, model: torch.nn.Module,
                  args: transformers.TrainingArguments, train_dataset,
                  eval_dataset=None, data_collator: Callable | None = None,
                  processing_class=None, callbacks: list | None = None,
-                 loss: Callable | None = None, **options):
+                 loss: Callable | None = None,
+                 compute_metrics: Callable | None = None,
+                 preprocess_logits_for_metrics: Callable | None = None,
+                 **options):
         self.model, self.args = model, args
         self.train_dataset, self.eval_dataset = train_dataset, eval_dataset
         self.data_collator = data_collator or (
             transformers.default_data_collator if processing_class is None else
             transformers.DataCollatorWithPadding(processing_class))
         self._loss, self._options = loss, options
+        self.compute_metrics = compute_metrics
+        self.preprocess_logits_for_metrics = preprocess_logits_for_metrics
         shown = (PrinterCallback if args.disable_tqdm and is_first() else
                  ProgressCallback)
         self.callback_handler = CallbackHandler(
@@ -163,6 +178,7 @@ class Trainer:
         options = {**plan_options(self.args, self.model), **self._options}
         if self.eval_dataset is not None:
             options.setdefault("evaluate", True)
+        self._evaluates = bool(options.get("evaluate"))
         if options["micro_batch"] == "auto" and "global_batch" not in options:
             raise InvalidArgument(
                 "micro_batch='auto' divides the samples of a step: give "
@@ -210,11 +226,6 @@ class Trainer:
             persistent_workers=args.dataloader_persistent_workers,
             prefetch_factor=args.dataloader_prefetch_factor)
 
-    def get_eval_dataloader(self, dataset=None) -> DataLoader:
-        return DataLoader(dataset or self.eval_dataset,
-                          self.args.per_device_eval_batch_size,
-                          collate_fn=self._batch)
-
     def train(self, resume_from_checkpoint: str | bool | None = None
               ) -> TrainOutput:
         """Trains, and gives the model the weights. A checkpoint to go on from is
@@ -238,15 +249,6 @@ class Trainer:
                        self._made * self.plan.samples / seconds}
         self.control = self._call("on_train_end")
         return TrainOutput(self.state.global_step, mean, metrics)
-
-    def evaluate(self, eval_dataset=None) -> dict[str, float]:
-        """Returns the mean loss of samples that are not trained on."""
-        if self._trainer is not None:
-            return self._evaluated(self._trainer, eval_dataset)
-        weights = {name: one.detach() for name, one in
-                   self.model.named_parameters()}
-        with _Trainer(self.plan, load_weights=weights) as trainer:
-            return self._evaluated(trainer, eval_dataset)
 
     def save_model(self, folder: str | None = None) -> None:
         """Writes the model as `save_pretrained` does, with the weights that were
@@ -322,7 +324,7 @@ class Trainer:
             if loss.gradient_norm is not None:
                 logs["grad_norm"] = loss.gradient_norm
             self._logged.clear()
-            self._log(logs)
+            self.log(logs)
         if self.control.should_evaluate and self.eval_dataset is not None:
             self.evaluate()
         if self.control.should_save:
@@ -331,24 +333,6 @@ class Trainer:
             self.control = self._call("on_save")
         self.control.should_log = self.control.should_evaluate = False
         self.control.should_save = False
-
-    def _evaluated(self, trainer: _Trainer, dataset) -> dict[str, float]:
-        loader = self.get_eval_dataloader(dataset)
-        begin = time.time()
-        metrics = {"eval_loss": trainer.evaluate(iter(loader)),
-                   "eval_runtime": time.time() - begin}
-        self._log(metrics)
-        self.control = self.callback_handler.on_evaluate(
-            self.args, self.state, self.control, metrics)
-        return metrics
-
-    def _log(self, logs: dict[str, float]) -> None:
-        if self.state.epoch is not None:
-            logs["epoch"] = self.state.epoch
-        self.state.log_history.append(
-            {**logs, "step": self.state.global_step})
-        self.control = self.callback_handler.on_log(
-            self.args, self.state, self.control, logs)
 
     def _checkpoints(self) -> str:
         return os.path.join(self.args.output_dir, "checkpoints")

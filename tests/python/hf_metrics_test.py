@@ -1,0 +1,187 @@
+"""zerograph.hf: metrics, predictions and the best model as transformers has
+them."""
+
+import copy
+import json
+import os
+import warnings
+
+from package import need
+
+os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_VERBOSITY="error")
+need("torch", "transformers", "accelerate", "onnxscript")
+
+import numpy as np  # noqa: E402
+import torch  # noqa: E402
+import transformers  # noqa: E402
+import zerograph as zg  # noqa: E402
+from support import Case, main  # noqa: E402
+from zerograph import hf  # noqa: E402
+
+
+class Rows(torch.utils.data.Dataset):
+    """Sequences of one length, or of several."""
+
+    def __init__(self, count, lengths=(12,), seed=1):
+        random = torch.Generator().manual_seed(seed)
+        self.ids = [torch.randint(3, 64, (lengths[i % len(lengths)],),
+                                  generator=random) for i in range(count)]
+
+    def __len__(self):
+        return len(self.ids)
+
+    def __getitem__(self, i):
+        return {"input_ids": self.ids[i], "labels": (self.ids[i] > 30).long(),
+                "attention_mask": torch.ones_like(self.ids[i])}
+
+
+def padded(items):
+    """Pads a batch to its longest sequence."""
+    return {name: torch.nn.utils.rnn.pad_sequence(
+        [one[name] for one in items], batch_first=True,
+        padding_value=-100 if name == "labels" else 0) for name in items[0]}
+
+
+def accuracy(found):
+    labels = found.label_ids
+    right = (np.argmax(found.predictions, -1) == labels)[labels != -100]
+    return {"accuracy": right.mean(), "count": len(labels)}
+
+
+class Metrics(Case):
+
+    def setUp(self):
+        super().setUp()
+        warnings.simplefilter("ignore")
+        self.addCleanup(warnings.resetwarnings)
+        torch.manual_seed(0)
+        self.model = transformers.BertForTokenClassification(
+            transformers.BertConfig(
+                hidden_size=32, num_hidden_layers=1, num_attention_heads=4,
+                intermediate_size=48, vocab_size=64, num_labels=2,
+                max_position_embeddings=32, hidden_dropout_prob=0.0,
+                attention_probs_dropout_prob=0.0))
+
+    def arguments(self, folder="out", **changed):
+        return transformers.TrainingArguments(**{
+            "output_dir": self.path(folder), "per_device_train_batch_size": 8,
+            "per_device_eval_batch_size": 6, "num_train_epochs": 2,
+            "learning_rate": 1e-3, "logging_steps": 2, "eval_strategy": "epoch",
+            "save_strategy": "no", "report_to": "none", "disable_tqdm": True,
+            "train_sampling_strategy": "sequential", "use_cpu": True, **changed})
+
+    def both(self, arguments, evaluated=Rows(20, seed=2), given=None,
+             train=Rows(32)):
+        """Returns this package's trainer and that of transformers, which have
+        trained. `given` makes other keywords."""
+        trainers = []
+        for kind, folder in ((hf.Trainer, "out"), (transformers.Trainer, "other")):
+            trainers.append(kind(
+                copy.deepcopy(self.model),
+                self.arguments(folder, **arguments), train_dataset=train,
+                eval_dataset=evaluated, **(given() if given else {})))
+            trainers[-1].train()
+        return trainers
+
+    def equal(self, ours, theirs, leave_out=("runtime", "per_second", "time")):
+        names = [{name for name in one if not name.endswith(leave_out)}
+                 for one in (ours, theirs)]
+        self.assertEqual(*names)
+        for name in names[0]:
+            self.assertAlmostEqual(ours[name], theirs[name], 5, name)
+
+    def test_metrics_and_predictions(self):
+        ours, theirs = self.both({}, given=lambda: {"compute_metrics": accuracy})
+        for mine, one in zip(
+                (line for line in ours.state.log_history
+                 if "eval_loss" in line),
+                (line for line in theirs.state.log_history
+                 if "eval_loss" in line), strict=True):
+            self.equal(mine, one)
+        self.equal(ours.evaluate(), theirs.evaluate())
+        ragged = Rows(8, lengths=(12, 5))
+        for one in (ours, theirs):
+            one.data_collator = padded
+            one.args.per_device_eval_batch_size = 1
+        ours.model.train()
+        mine, one = ours.predict(ragged), theirs.predict(ragged)
+        self.assertTrue(ours.model.training)
+        self.assertEqual(mine.predictions.shape, (8, 12, 2))
+        np.testing.assert_allclose(mine.predictions, one.predictions, 0, 1e-5)
+        np.testing.assert_array_equal(mine.label_ids, one.label_ids)
+        self.equal(mine.metrics, one.metrics)
+        self.assertIn("test_accuracy", mine.metrics)
+
+    def test_what_metrics_take(self):
+        seen = []
+
+        def metrics(found):
+            seen.append([found.predictions, found.label_ids, found.inputs,
+                         found.losses])
+            return {}
+
+        ours, theirs = self.both(
+            {"include_for_metrics": ["inputs", "loss"], "num_train_epochs": 1,
+             "eval_strategy": "no"},
+            {"a": Rows(8), "b": Rows(7, seed=3)}, lambda: {
+                "compute_metrics": metrics,
+                "preprocess_logits_for_metrics": lambda found, _: found[..., 0]})
+        self.equal(ours.evaluate(), theirs.evaluate())
+        self.assertEqual(len(seen), 4)
+        for mine, one in zip(seen[:2], seen[2:]):
+            self.assertEqual(len(mine[0].shape), 2)
+            for a, b in zip(mine, one):
+                np.testing.assert_allclose(a, b, 0, 1e-5)
+        for one in (ours, theirs):
+            one.args.eval_do_concat_batches = False
+        self.equal(ours.evaluate(Rows(8)), theirs.evaluate(Rows(8)))
+        self.assertEqual(len(seen[-2][0]), 2)  # of two batches
+        for one in (ours, theirs):
+            one.args.prediction_loss_only = True
+        self.equal(ours.predict(Rows(8)).metrics, theirs.predict(Rows(8)).metrics)
+        self.assertEqual(len(seen), 6)
+
+    def test_without_evaluation_in_the_plan(self):
+        trainer = hf.Trainer(self.model, self.arguments(), Rows(32))
+        with self.assertRaisesRegex(zg.InvalidArgument, "give eval_dataset="):
+            trainer.evaluate()
+        with torch.no_grad():
+            wanted = self.model(**padded([Rows(6)[i] for i in range(6)])).loss
+        self.assertAlmostEqual(trainer.evaluate(Rows(6))["eval_loss"],
+                               float(wanted), 5)
+
+    def test_a_loss_beside_the_model(self):
+        class Line(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = torch.nn.Linear(3, 1)
+
+            def forward(self, x):
+                return self.fc(x)
+
+        items = [{"x": torch.randn(3), "y": torch.randn(1)} for _ in range(10)]
+        model = Line()
+        trainer = hf.Trainer(model, self.arguments(), items[:8], items,
+                             loss=torch.nn.functional.mse_loss,
+                             compute_metrics=lambda found: {
+                                 "mse": np.mean((found.predictions -
+                                                 found.label_ids) ** 2)})
+        trainer.train()
+        found = trainer.evaluate()
+        self.assertAlmostEqual(found["eval_mse"], found["eval_loss"], 5)
+        found = trainer.predict(items)
+        self.assertAlmostEqual(found.metrics["test_mse"],
+                               found.metrics["test_loss"], 5)
+
+        class Loss(Line):
+            def forward(self, x, labels):
+                return torch.nn.functional.mse_loss(self.fc(x), labels)
+
+        items = [{"x": one["x"], "labels": one["y"]} for one in items]
+        with self.assertRaisesRegex(zg.InvalidArgument, "its loss alone"):
+            hf.Trainer(Loss(), self.arguments(), items[:8], items,
+                       compute_metrics=accuracy).train()
+
+
+if __name__ == "__main__":
+    main()
