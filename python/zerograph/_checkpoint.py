@@ -18,16 +18,22 @@ from ._library import Error, home, in_python
 _INDEX = "index.json"
 
 
-def _newest(path: str) -> str:
+def steps_in(folder: str) -> list[str]:
+    """Returns the names of a folder's checkpoints, the newest last."""
+    return sorted((name for name in os.listdir(folder)
+                   if re.fullmatch(r"step-\d{8,}", name) and
+                   os.path.isdir(os.path.join(folder, name))),
+                  key=lambda name: int(name[5:]))
+
+
+def newest(path: str) -> str:
     """Returns the newest checkpoint in a folder, or the folder itself."""
     if os.path.exists(os.path.join(path, _INDEX)):
         return path
-    steps = [name for name in os.listdir(path)
-             if re.fullmatch(r"step-\d{8,}", name) and
-             os.path.isdir(os.path.join(path, name))]
+    steps = steps_in(path)
     if not steps:
         raise Error(f"{path}: there is no checkpoint in it")
-    return os.path.join(path, max(steps, key=lambda name: int(name[5:])))
+    return os.path.join(path, steps[-1])
 
 
 @dataclasses.dataclass
@@ -48,7 +54,7 @@ class Checkpoint:
     """A checkpoint whose bytes were compared with what was written."""
 
     def __init__(self, path: str | os.PathLike):
-        self.path = _newest(os.fspath(path))
+        self.path = newest(os.fspath(path))
         done = subprocess.run(
             [str(home() / "bin" / "zerograph"), "checkpoint", "verify",
              self.path], capture_output=True, text=True, check=False)

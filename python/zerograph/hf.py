@@ -29,6 +29,7 @@ from transformers.trainer_callback import (CallbackHandler, DefaultFlowCallback,
 from transformers.trainer_utils import TrainOutput
 
 from ._compile import compile
+from ._hf_checkpoints import Checkpoints, check_best
 from ._hf_predict import Predictions
 from ._launch import is_first
 from ._library import InvalidArgument
@@ -49,6 +50,7 @@ _TAKEN = {
     "save_total_limit", "seed", "data_seed", "dataloader_num_workers",
     "dataloader_prefetch_factor", "dataloader_persistent_workers",
     "remove_unused_columns", "train_sampling_strategy", "label_names",
+    "load_best_model_at_end", "metric_for_best_model", "greater_is_better",
     "prediction_loss_only", "include_for_metrics", "eval_do_concat_batches"}
 
 #: Maps arguments that ask for nothing that would be missed to the reason.
@@ -129,7 +131,7 @@ def plan_options(args, model: torch.nn.Module) -> dict[str, Any]:
     return options
 
 
-class Trainer(Predictions):
+class Trainer(Predictions, Checkpoints):
     """Trains a model as transformers.Trainer does: see the module.
 
     The model returns its loss, or `loss` is a function of its output and the
@@ -156,6 +158,7 @@ class Trainer(Predictions):
                  compute_metrics: Callable | None = None,
                  preprocess_logits_for_metrics: Callable | None = None,
                  **options):
+        check_best(args, eval_dataset)
         self.model, self.args = model, args
         self.train_dataset, self.eval_dataset = train_dataset, eval_dataset
         self.data_collator = data_collator or (
@@ -171,6 +174,7 @@ class Trainer(Predictions):
             processing_class, None, None)
         self.state, self.control = TrainerState(), TrainerControl()
         self._trainer: _Trainer | None = None
+        os.makedirs(args.output_dir, exist_ok=True)
         self.plan = self._compile()
         self.control = self._call("on_init_end")
 
@@ -238,9 +242,12 @@ class Trainer(Predictions):
         with _Trainer(self.plan, seed=None if resume else self.args.seed,
                       resume=resume) as self._trainer:
             self.state.global_step = self._trainer.steps
+            if resume:
+                self._restore(resume)
             self._run(loader)
             self._trainer.load_into(self.model)
         self._trainer = None
+        self._end_with_best()
         seconds = time.time() - begin
         mean = self._losses / max(1, self._made)
         metrics = {"train_runtime": seconds, "train_loss": mean,
@@ -326,16 +333,14 @@ class Trainer(Predictions):
             self._logged.clear()
             self.log(logs)
         if self.control.should_evaluate and self.eval_dataset is not None:
-            self.evaluate()
+            is_best = self._is_best(self.evaluate(), None)
+            if self.args.save_strategy == "best":
+                self.control.should_save = is_best
         if self.control.should_save:
-            os.makedirs(self.args.output_dir, exist_ok=True)
-            self._trainer.save(self._checkpoints())
+            self._save()
             self.control = self._call("on_save")
         self.control.should_log = self.control.should_evaluate = False
         self.control.should_save = False
-
-    def _checkpoints(self) -> str:
-        return os.path.join(self.args.output_dir, "checkpoints")
 
     def _call(self, event: str) -> TrainerControl:
         return getattr(self.callback_handler, event)(self.args, self.state,

@@ -2,7 +2,6 @@
 them."""
 
 import copy
-import json
 import os
 import warnings
 
@@ -20,9 +19,11 @@ from zerograph import hf  # noqa: E402
 
 
 class Rows(torch.utils.data.Dataset):
-    """Sequences of one length, or of several."""
+    """Sequences of one length, or of several; from `right` on each token has
+    the other label."""
 
-    def __init__(self, count, lengths=(12,), seed=1):
+    def __init__(self, count, lengths=(12,), seed=1, right=12):
+        self.right = right
         random = torch.Generator().manual_seed(seed)
         self.ids = [torch.randint(3, 64, (lengths[i % len(lengths)],),
                                   generator=random) for i in range(count)]
@@ -31,7 +32,9 @@ class Rows(torch.utils.data.Dataset):
         return len(self.ids)
 
     def __getitem__(self, i):
-        return {"input_ids": self.ids[i], "labels": (self.ids[i] > 30).long(),
+        labels = (self.ids[i] > 30).long()
+        labels[self.right:] = 1 - labels[self.right:]
+        return {"input_ids": self.ids[i], "labels": labels,
                 "attention_mask": torch.ones_like(self.ids[i])}
 
 
@@ -48,7 +51,7 @@ def accuracy(found):
     return {"accuracy": right.mean(), "count": len(labels)}
 
 
-class Metrics(Case):
+class Against(Case):
 
     def setUp(self):
         super().setUp()
@@ -89,6 +92,9 @@ class Metrics(Case):
         self.assertEqual(*names)
         for name in names[0]:
             self.assertAlmostEqual(ours[name], theirs[name], 5, name)
+
+
+class Metrics(Against):
 
     def test_metrics_and_predictions(self):
         ours, theirs = self.both({}, given=lambda: {"compute_metrics": accuracy})
@@ -181,6 +187,76 @@ class Metrics(Case):
         with self.assertRaisesRegex(zg.InvalidArgument, "its loss alone"):
             hf.Trainer(Loss(), self.arguments(), items[:8], items,
                        compute_metrics=accuracy).train()
+
+
+class Best(Against):
+
+    def setUp(self):
+        super().setUp()
+        self.best = {"eval_strategy": "steps", "eval_steps": 2,
+                     "save_strategy": "steps", "save_steps": 2,
+                     "learning_rate": 0.02, "load_best_model_at_end": True}
+
+    def folders(self, trainer):
+        return sorted(name for name in os.listdir(trainer._checkpoints())
+                      if name.startswith("step-"))
+
+    def check_best(self, ours, theirs, left):
+        for name in ("global_step", "best_global_step"):
+            self.assertEqual(getattr(ours.state, name),
+                             getattr(theirs.state, name), name)
+        self.assertAlmostEqual(ours.state.best_metric, theirs.state.best_metric, 4)
+        best = f"step-{ours.state.best_global_step:08d}"
+        self.assertEqual(os.path.basename(ours.state.best_model_checkpoint), best)
+        self.assertEqual(self.folders(ours), sorted(
+            name + end for name in {best, *left} for end in ("", ".json")))
+        self.assertLess(ours.state.best_global_step, ours.state.global_step)
+        for (name, mine), one in zip(ours.model.named_parameters(),
+                                     theirs.model.parameters()):
+            if not name.endswith("key.bias"):  # its gradients are rounding
+                self.assertLess(float((mine - one).abs().max()), 1e-4, name)
+        again = ours.evaluate()
+        key = ours.args.metric_for_best_model
+        key = key if key.startswith("eval_") else f"eval_{key}"
+        self.assertAlmostEqual(again[key], ours.state.best_metric, 5)
+
+    def test_the_best_is_loaded_after_an_early_stop(self):
+        given = lambda: {"callbacks": [  # noqa: E731
+            transformers.EarlyStoppingCallback(early_stopping_patience=2)]}
+        ours, theirs = self.both(
+            {**self.best, "num_train_epochs": 20, "save_total_limit": 1},
+            Rows(20, seed=2, right=8), given)
+        self.assertLess(ours.state.global_step, 20)
+        self.check_best(ours, theirs, [])
+        # What is left is what a run can go on from.
+        more = hf.Trainer(ours.model, self.arguments(num_train_epochs=20),
+                          Rows(32), Rows(20, seed=2))
+        stop = ours.state.best_global_step + 1
+        more.args.max_steps = stop
+        self.assertEqual(more.train(resume_from_checkpoint=True).global_step, stop)
+        self.assertEqual(more.state.best_metric, ours.state.best_metric)
+        self.assertEqual(more.state.log_history[0], ours.state.log_history[0])
+
+    def test_another_metric_of_one_of_two_datasets(self):
+        ours, theirs = self.both(
+            {**self.best, "metric_for_best_model": "eval_b_accuracy",
+             "greater_is_better": True, "save_strategy": "best",
+             "save_total_limit": 2, "num_train_epochs": 5},
+            {"a": Rows(8), "b": Rows(20, seed=2, right=10)},
+            lambda: {"compute_metrics": accuracy})
+        left = [f"step-{int(name.split('-')[1]):08d}" for name in
+                os.listdir(theirs.args.output_dir) if "checkpoint-" in name]
+        self.check_best(ours, theirs, left)
+
+    def test_what_finds_no_best_model_is_refused(self):
+        arguments = self.arguments(**self.best)
+        with self.assertRaisesRegex(
+                zg.InvalidArgument, "load_best_model_at_end=True compares "
+                "evaluations: give eval_dataset="):
+            hf.Trainer(self.model, arguments, Rows(32))
+        arguments = self.arguments(save_strategy="best")
+        with self.assertRaisesRegex(zg.InvalidArgument, "save_strategy='best'"):
+            hf.Trainer(self.model, arguments, Rows(32), Rows(8))
 
 
 if __name__ == "__main__":

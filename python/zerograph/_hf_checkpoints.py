@@ -1,0 +1,97 @@
+"""Checkpoints of a run, its state beside each, and which of them is the best."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+
+import transformers
+from transformers.trainer_callback import TrainerState
+
+from ._checkpoint import newest, steps_in
+from ._launch import is_first
+from ._library import InvalidArgument
+from ._trainer import Trainer as _Trainer
+
+
+def check_best(args, eval_dataset) -> None:
+    """Refuses to look for the best model where nothing would find one."""
+    if not args.load_best_model_at_end and args.save_strategy != "best":
+        return
+    asked = ("load_best_model_at_end=True" if args.load_best_model_at_end else
+             "save_strategy='best'")
+    if eval_dataset is None:
+        raise InvalidArgument(f"{asked} compares evaluations: give eval_dataset=")
+    if args.metric_for_best_model is None:
+        raise InvalidArgument(f"{asked} compares a number of evaluations: give "
+                              "metric_for_best_model=, as \"loss\"")
+
+
+def _state(checkpoint: str) -> str:
+    """Returns the file that has the state of the run at a checkpoint."""
+    return checkpoint + ".json"
+
+
+def _remove(checkpoint: str) -> None:
+    """Removes a checkpoint, which has another name before it is half removed:
+    a run removes what is left under that."""
+    os.rename(checkpoint, checkpoint + ".removing")
+    shutil.rmtree(checkpoint + ".removing")
+    with contextlib.suppress(FileNotFoundError):
+        os.remove(_state(checkpoint))
+
+
+def _keep(folder: str, count: int, best: str | None, newest: bool) -> None:
+    """Removes the oldest checkpoints until there are `count`; the best stays,
+    and the newest if asked for."""
+    names = steps_in(folder)
+    spare = [one for one in (names[:-1] if newest else names)
+             if one != os.path.basename(best or "")]
+    for name in spare[:max(0, len(names) - count)]:
+        _remove(os.path.join(folder, name))
+
+
+class Checkpoints:
+    """Saves and loads, for the trainer that has the run."""
+
+    _is_best = transformers.Trainer._determine_best_metric
+
+    def _checkpoints(self) -> str:
+        return os.path.join(self.args.output_dir, "checkpoints")
+
+    def _save(self) -> None:
+        """Writes a checkpoint, and removes those for which `save_total_limit`
+        leaves no place."""
+        state = self.state
+        path = self._trainer.save(self._checkpoints())
+        if state.best_global_step == state.global_step:
+            state.best_model_checkpoint = path
+        if is_first():
+            state.save_to_json(_state(path))
+            if self.args.save_total_limit:
+                _keep(os.path.dirname(path), self.args.save_total_limit,
+                      state.best_model_checkpoint, newest=True)
+
+    def _restore(self, resume: str) -> None:
+        """Takes up what the run before has logged and found to be the best."""
+        path = newest(os.path.abspath(resume))
+        if not os.path.exists(_state(path)):
+            return
+        before = TrainerState.load_from_json(_state(path))
+        for name in ("log_history", "best_metric", "best_global_step"):
+            setattr(self.state, name, getattr(before, name))
+        if before.best_model_checkpoint:
+            self.state.best_model_checkpoint = os.path.join(
+                os.path.dirname(path),
+                os.path.basename(before.best_model_checkpoint))
+
+    def _end_with_best(self) -> None:
+        """Gives the model the best weights if it is to have them, and removes
+        what is left beside these if one checkpoint is to stay."""
+        best = self.state.best_model_checkpoint
+        if best and self.args.load_best_model_at_end:
+            with _Trainer(self.plan, resume=best) as trainer:
+                trainer.load_into(self.model)
+        if best and self.args.save_total_limit == 1 and is_first():
+            _keep(os.path.dirname(best), 1, best, newest=False)
