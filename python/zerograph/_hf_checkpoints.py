@@ -60,11 +60,23 @@ class Checkpoints:
     def _checkpoints(self) -> str:
         return os.path.join(self.args.output_dir, "checkpoints")
 
+    def _refuse_to_mix(self) -> None:
+        """Refuses a folder of another run, before the first step."""
+        folder = self._checkpoints()
+        if (self.args.save_strategy != "no" and os.path.isdir(folder) and
+                steps_in(folder)):
+            raise InvalidArgument(
+                f"{folder} holds checkpoints of an earlier run: go on from the "
+                "last one with train(resume_from_checkpoint=True), or give "
+                "another output_dir, or move them away")
+
     def _save(self) -> None:
         """Writes a checkpoint, and removes those for which `save_total_limit`
         leaves no place."""
         state = self.state
-        path = self._trainer.save(self._checkpoints())
+        self._trainer.save(self._checkpoints())
+        path = os.path.join(self._checkpoints(),
+                            f"step-{state.global_step:08d}")
         if state.best_global_step == state.global_step:
             state.best_model_checkpoint = path
         if is_first():

@@ -26,10 +26,11 @@ from torch.utils.data import DataLoader, RandomSampler, SequentialSampler
 from transformers.trainer_callback import (CallbackHandler, DefaultFlowCallback,
                                            PrinterCallback, ProgressCallback,
                                            TrainerControl, TrainerState)
-from transformers.trainer_utils import TrainOutput
+from transformers.trainer_utils import RemoveColumnsCollator, TrainOutput
 
 from ._compile import compile
 from ._hf_checkpoints import Checkpoints, check_best
+from ._hf_keywords import refuse_others
 from ._hf_predict import Predictions
 from ._launch import is_first
 from ._library import InvalidArgument
@@ -94,7 +95,8 @@ def _refuse_unknown(args) -> None:
     if refused:
         raise InvalidArgument(
             "TrainingArguments has what this trainer does not do: " +
-            ", ".join(f"{name}={getattr(args, name)!r}" for name in refused))
+            ", ".join(f"{name}={getattr(args, name)!r}" for name in refused) +
+            "; leave it out")
     if str(args.optim.value if hasattr(args.optim, "value")
            else args.optim) not in _OPTIMIZERS:
         raise InvalidArgument(f"optim={args.optim}: there are "
@@ -131,6 +133,13 @@ def plan_options(args, model: torch.nn.Module) -> dict[str, Any]:
     return options
 
 
+def _is_of_transformers(collator: Callable) -> bool:
+    """Tells whether transformers' trainer has been the collator's only caller:
+    that gives it the model's columns alone."""
+    return any(getattr(one, "__module__", "").startswith("transformers.")
+               for one in (collator, *type(collator).__mro__))
+
+
 class Trainer(Predictions, Checkpoints):
     """Trains a model as transformers.Trainer does: see the module.
 
@@ -149,9 +158,16 @@ class Trainer(Predictions, Checkpoints):
     """
 
     log = transformers.Trainer.log
+    log_metrics = transformers.Trainer.log_metrics
+    save_metrics = transformers.Trainer.save_metrics
+    save_state = transformers.Trainer.save_state
+    add_callback = transformers.Trainer.add_callback
+    pop_callback = transformers.Trainer.pop_callback
+    remove_callback = transformers.Trainer.remove_callback
+    create_model_card = transformers.Trainer.create_model_card
 
     def __init__(self, model: torch.nn.Module,
-                 args: transformers.TrainingArguments, train_dataset,
+                 args: transformers.TrainingArguments, train_dataset=None,
                  eval_dataset=None, data_collator: Callable | None = None,
                  processing_class=None, callbacks: list | None = None,
                  loss: Callable | None = None,
@@ -160,11 +176,12 @@ class Trainer(Predictions, Checkpoints):
                  **options):
         check_best(args, eval_dataset)
         self.model, self.args = model, args
+        self.processing_class = processing_class
         self.train_dataset, self.eval_dataset = train_dataset, eval_dataset
         self.data_collator = data_collator or (
             transformers.default_data_collator if processing_class is None else
             transformers.DataCollatorWithPadding(processing_class))
-        self._loss, self._options = loss, options
+        self._loss, self._options = loss, refuse_others(self, options)
         self.compute_metrics = compute_metrics
         self.preprocess_logits_for_metrics = preprocess_logits_for_metrics
         shown = (PrinterCallback if args.disable_tqdm and is_first() else
@@ -192,26 +209,46 @@ class Trainer(Predictions, Checkpoints):
                 raise InvalidArgument("global_batch= says what is accumulated: "
                                       "leave gradient_accumulation_steps out")
             options.pop("accumulate")
-        count = min(len(self.train_dataset),
-                    self.args.per_device_train_batch_size)
-        example = self._batch([self.train_dataset[i] for i in range(count)])
-        plan = compile(self.model, example, self._loss, **options)
-        if len(self.train_dataset) < plan.samples:
+        plan = compile(self.model, self._example(), self._loss, **options)
+        if (self.train_dataset is not None and
+                len(self.train_dataset) < plan.samples):
             raise InvalidArgument(
                 f"train_dataset has {len(self.train_dataset)} samples, and a "
                 f"step takes {plan.samples}")
         return plan
 
+    def _example(self) -> dict[str, torch.Tensor]:
+        """Returns a batch, from which the plan has its shapes."""
+        dataset = self.train_dataset
+        if dataset is None:
+            dataset = self.eval_dataset
+            if isinstance(dataset, dict):
+                dataset = next(iter(dataset.values()))
+        if not hasattr(dataset, "__len__") or not hasattr(dataset, "__getitem__"):
+            raise InvalidArgument(
+                f"train_dataset is a {type(dataset).__name__}, expected a dataset "
+                "with a length and items: give train_dataset=, and all others "
+                "by name too")
+        count = min(len(dataset), self.args.per_device_train_batch_size)
+        return self._batch([dataset[i] for i in range(count)])
+
     def _batch(self, items: list) -> dict[str, torch.Tensor]:
         """Returns a batch of what the model or the loss takes."""
-        batch = dict(self.data_collator(items))
         taken = parameters_of(self.model)
-        if self.args.remove_unused_columns and self._loss is None:
-            batch = {name: one for name, one in batch.items() if name in taken}
-        return batch
+        if not self.args.remove_unused_columns or self._loss is not None:
+            return dict(self.data_collator(items))
+        collate = self.data_collator
+        if _is_of_transformers(collate):  # it takes no columns of text
+            collate = RemoveColumnsCollator(collate, {
+                *taken, "label", "label_ids", *(self.args.label_names or ())})
+        return {name: one for name, one in collate(items).items()
+                if name in taken}
 
     def get_train_dataloader(self) -> DataLoader:
         args = self.args
+        if self.train_dataset is None:
+            raise InvalidArgument("there is nothing to train on: give "
+                                  "train_dataset=")
         generator = torch.Generator()
         generator.manual_seed(args.seed if args.data_seed is None
                               else args.data_seed)
@@ -239,6 +276,8 @@ class Trainer(Predictions, Checkpoints):
         self._begin(len(loader))
         resume = (self._checkpoints() if resume_from_checkpoint is True else
                   resume_from_checkpoint or None)
+        if resume is None:
+            self._refuse_to_mix()
         with _Trainer(self.plan, seed=None if resume else self.args.seed,
                       resume=resume) as self._trainer:
             self.state.global_step = self._trainer.steps
@@ -258,12 +297,18 @@ class Trainer(Predictions, Checkpoints):
         return TrainOutput(self.state.global_step, mean, metrics)
 
     def save_model(self, folder: str | None = None) -> None:
-        """Writes the model as `save_pretrained` does, with the weights that were
-        trained."""
+        """Writes the model, with the weights that were trained, and the tokenizer
+        as `save_pretrained` does."""
         if self._trainer is not None:
             self._trainer.load_into(self.model)
         if is_first():
-            self.model.save_pretrained(folder or self.args.output_dir)
+            for one in (self.model, self.processing_class or
+                        getattr(self.data_collator, "tokenizer", None)):
+                if one is not None:
+                    one.save_pretrained(folder or self.args.output_dir)
+
+    def is_world_process_zero(self) -> bool:
+        return is_first()
 
     def _begin(self, steps_of_epoch: int) -> None:
         args = self.args
@@ -309,6 +354,9 @@ class Trainer(Predictions, Checkpoints):
                     return
 
     def _make_step(self, batch: dict, steps_of_epoch: int, last: bool) -> None:
+        if self.state.global_step % steps_of_epoch == 0:
+            self.control = self._call("on_epoch_begin")
+        self.control = self._call("on_step_begin")
         rate = self._schedule.get_last_lr()[0]
         loss = self._trainer.step(batch, lr=rate)
         self._schedule.optimizer.step()
@@ -318,14 +366,14 @@ class Trainer(Predictions, Checkpoints):
         self.state.global_step += 1
         self.state.epoch = self.state.global_step / steps_of_epoch
         self.control = self._call("on_step_end")
-        if last:
+        if last or self.control.should_training_stop:
             self._act(loss, rate)
             self.control = self._call("on_epoch_end")
         self._act(loss, rate)
 
     def _act(self, loss, rate: float) -> None:
         """Does what callbacks have asked for."""
-        if self.control.should_log:
+        if self.control.should_log and self._logged:
             logs = {"loss": sum(self._logged) / len(self._logged),
                     "learning_rate": rate}
             if loss.gradient_norm is not None:

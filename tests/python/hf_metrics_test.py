@@ -45,6 +45,20 @@ def padded(items):
         padding_value=-100 if name == "labels" else 0) for name in items[0]}
 
 
+class Tokenizer:
+    """Pads nothing, and leaves a file."""
+
+    padding_side = "right"
+
+    def pad(self, items, **_):
+        return {name: torch.stack([one[name] for one in items])
+                for name in items[0]}
+
+    def save_pretrained(self, folder):
+        with open(os.path.join(folder, "tokenizer"), "w", encoding="utf-8"):
+            pass
+
+
 def accuracy(found):
     labels = found.label_ids
     right = (np.argmax(found.predictions, -1) == labels)[labels != -100]
@@ -257,6 +271,83 @@ class Best(Against):
         arguments = self.arguments(save_strategy="best")
         with self.assertRaisesRegex(zg.InvalidArgument, "save_strategy='best'"):
             hf.Trainer(self.model, arguments, Rows(32), Rows(8))
+
+
+class Events(transformers.TrainerCallback):
+
+    def __init__(self):
+        self.seen = []
+
+    def on_epoch_begin(self, args, state, control, **_):
+        self.seen.append(("epoch", state.global_step))
+
+    def on_step_begin(self, args, state, control, **_):
+        self.seen.append(("step", state.global_step))
+
+    def on_evaluate(self, args, state, control, metrics, **_):
+        self.seen.append(("evaluate", state.global_step))
+
+
+class Scripts(Against):
+    """What fine-tuning scripts call besides."""
+
+    def test_the_end_of_a_script(self):
+        class Texts(Rows):
+            def __getitem__(self, i):
+                return {**super().__getitem__(i), "text": "some words"}
+
+        events = Events()
+        trainer = hf.Trainer(
+            self.model, self.arguments(max_steps=6, save_strategy="steps"),
+            train_dataset=Texts(32), eval_dataset=Texts(8),
+            data_collator=transformers.DataCollatorForTokenClassification(
+                Tokenizer()), optimizers=(None, None), model_init=None)
+        trainer.add_callback(events)
+        found = trainer.train().metrics
+        self.assertEqual(events.seen, [
+            ("epoch", 0), *(("step", i) for i in range(4)), ("evaluate", 4),
+            ("epoch", 4), ("step", 4), ("step", 5), ("evaluate", 6)])
+        trainer.remove_callback(events)
+        trainer.log_metrics("train", found)
+        trainer.save_metrics("train", found)
+        trainer.save_state()
+        trainer.save_model()
+        trainer.create_model_card()
+        self.assertTrue(trainer.is_world_process_zero())
+        for name in ("train_results.json", "all_results.json",
+                     "trainer_state.json", "tokenizer", "model.safetensors",
+                     "README.md"):
+            self.assertTrue(os.path.exists(self.path("out", name)), name)
+        with self.assertRaisesRegex(zg.InvalidArgument,
+                                    "resume_from_checkpoint=True"):
+            trainer.train()
+
+    def test_what_is_taken_by_another_name(self):
+        for given, part in (
+                ({"model_init": print}, "model_init= is not taken here: call it"),
+                ({"optimizers": (1, 2)}, "optimizers= is not.* optim="),
+                ({"compute_loss_func": print}, "give loss="),
+                ({"tokenizer": 1}, "give it as processing_class="),
+                ({"no_such": 1}, "no_such")):
+            with self.assertRaisesRegex(zg.InvalidArgument, part):
+                hf.Trainer(self.model, self.arguments(), Rows(32), **given)
+
+        class Weighted(hf.Trainer):
+            def compute_loss(self, model, inputs):
+                return 0
+
+        with self.assertRaisesRegex(zg.InvalidArgument,
+                                    "Weighted has a method compute_loss"):
+            Weighted(self.model, self.arguments(), Rows(32))
+        with self.assertRaisesRegex(zg.InvalidArgument,
+                                    "train_dataset is a function"):
+            hf.Trainer(self.model, self.arguments(), padded, Rows(32))
+
+    def test_without_training(self):
+        trainer = hf.Trainer(self.model, self.arguments(), eval_dataset=Rows(9))
+        self.assertIn("eval_loss", trainer.evaluate())
+        with self.assertRaisesRegex(zg.InvalidArgument, "give train_dataset="):
+            trainer.train()
 
 
 if __name__ == "__main__":
