@@ -28,14 +28,21 @@ from ._wrapper import parameters_of
 
 
 @contextlib.contextmanager
-def _evaluation(model: torch.nn.Module):
-    """Sets a module to evaluation; after it each part has its own mode again."""
+def _evaluation(model: torch.nn.Module, use_cache: bool):
+    """Sets a module to evaluation, without the cache of generation unless asked
+    for; after it each part has its own mode again."""
     modes = {part: part.training for part in model.modules()}
+    config = getattr(model, "config", None)
+    cached = getattr(config, "use_cache", None)
     model.eval()
     try:
+        if cached is not None:
+            config.use_cache = use_cache
         with torch.no_grad():
             yield
     finally:
+        if cached is not None:
+            config.use_cache = cached
         for part, mode in modes.items():
             part.training = mode
 
@@ -116,8 +123,8 @@ def _evaluate(trainer, loader: DataLoader, prefix: str,
     mean over samples of the batches' losses."""
     if ignored is None:
         ignored = getattr(getattr(trainer.model, "config", None),
-                          "keys_to_ignore_at_inference", [])
-    with _evaluation(trainer.model):
+                          "keys_to_ignore_at_inference", ["cache"])
+    with _evaluation(trainer.model, trainer.args.use_cache):
         found = _gather(trainer, loader, ignored, loss_only)
     predictions, labels = found.get("predictions"), found.get("label_ids")
     metrics = {}

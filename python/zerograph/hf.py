@@ -52,7 +52,8 @@ _TAKEN = {
     "dataloader_prefetch_factor", "dataloader_persistent_workers",
     "remove_unused_columns", "train_sampling_strategy", "label_names",
     "load_best_model_at_end", "metric_for_best_model", "greater_is_better",
-    "prediction_loss_only", "include_for_metrics", "eval_do_concat_batches"}
+    "prediction_loss_only", "include_for_metrics", "eval_do_concat_batches",
+    "use_cache"}
 
 #: Maps arguments that ask for nothing that would be missed to the reason.
 _NO_EFFECT = {
@@ -78,7 +79,7 @@ _NO_EFFECT = {
     "resume_from_checkpoint": "train() takes it",
     "do_train": "", "do_eval": "", "do_predict": "", "local_rank": "",
     "run_name": "", "project": "",
-    "use_cache": "training uses none", "save_only_model": "",
+    "save_only_model": "",
     "eval_use_gather_object": ""}
 
 _OPTIMIZERS = {"adamw_torch": "adamw", "adamw_torch_fused": "adamw",

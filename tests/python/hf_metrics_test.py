@@ -161,6 +161,18 @@ class Metrics(Against):
         self.equal(ours.predict(Rows(8)).metrics, theirs.predict(Rows(8)).metrics)
         self.assertEqual(len(seen), 6)
 
+    def test_a_model_that_generates(self):
+        self.model = transformers.LlamaForCausalLM(transformers.LlamaConfig(
+            vocab_size=64, hidden_size=32, intermediate_size=48,
+            num_hidden_layers=1, num_attention_heads=4, num_key_value_heads=2))
+        ours, theirs = self.both(
+            {"num_train_epochs": 1},
+            given=lambda: {"compute_metrics": accuracy})
+        self.assertTrue(ours.model.config.use_cache)
+        mine, one = ours.predict(Rows(7)), theirs.predict(Rows(7))
+        np.testing.assert_allclose(mine.predictions, one.predictions, 0, 1e-4)
+        self.equal(mine.metrics, one.metrics)
+
     def test_without_evaluation_in_the_plan(self):
         trainer = hf.Trainer(self.model, self.arguments(), Rows(32))
         with self.assertRaisesRegex(zg.InvalidArgument, "give eval_dataset="):
