@@ -42,11 +42,11 @@ def _remove(checkpoint: str) -> None:
         os.remove(_state(checkpoint))
 
 
-def _keep(folder: str, count: int, best: str | None, newest: bool) -> None:
+def _keep(folder: str, count: int, best: str | None, keep_newest: bool) -> None:
     """Removes the oldest checkpoints until there are `count`; the best stays,
     and the newest if asked for."""
     names = steps_in(folder)
-    spare = [one for one in (names[:-1] if newest else names)
+    spare = [one for one in (names[:-1] if keep_newest else names)
              if one != os.path.basename(best or "")]
     for name in spare[:max(0, len(names) - count)]:
         _remove(os.path.join(folder, name))
@@ -83,7 +83,7 @@ class Checkpoints:
             state.save_to_json(_state(path))
             if self.args.save_total_limit:
                 _keep(os.path.dirname(path), self.args.save_total_limit,
-                      state.best_model_checkpoint, newest=True)
+                      state.best_model_checkpoint, keep_newest=True)
 
     def _restore(self, resume: str) -> None:
         """Takes up what the run before has logged and found to be the best."""
@@ -106,4 +106,4 @@ class Checkpoints:
             with _Trainer(self.plan, resume=best) as trainer:
                 trainer.load_into(self.model)
         if best and self.args.save_total_limit == 1 and is_first():
-            _keep(os.path.dirname(best), 1, best, newest=False)
+            _keep(os.path.dirname(best), 1, best, keep_newest=False)
