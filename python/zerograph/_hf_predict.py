@@ -21,7 +21,6 @@ from transformers.trainer_utils import (EvalLoopOutput, EvalPrediction,
                                         speed_metrics)
 from transformers.utils import find_labels
 
-from ._launch import is_alone
 from ._library import InvalidArgument
 from ._trainer import Trainer as _Trainer
 from ._wrapper import parameters_of
@@ -173,12 +172,10 @@ class Predictions:
         loader = self.get_eval_dataloader(dataset)
         loss_only = (self.compute_metrics is None or
                      self.args.prediction_loss_only)
-        # Several processes would load files of different names: it is refused.
-        plans = self._evaluates and (self._trainer is not None or is_alone())
-        if not (loss_only and plans):
+        if not (loss_only and self._evaluates):
             metrics = self._predict(loader, prefix, ignore_keys,
                                     loss_only).metrics
-        if plans:
+        if self._evaluates:
             metrics[f"{prefix}_loss"] = self._plan_loss(loader)
         metrics.update(speed_metrics(prefix, begin, len(dataset), len(loader)))
         self.log(metrics)
