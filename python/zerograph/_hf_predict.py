@@ -207,7 +207,8 @@ class Predictions:
         """Returns the loss that the plan computes."""
         if self._trainer is not None:
             return self._trainer.evaluate(iter(loader))
+        # A weight that is tied has the plan's name among its own.
         weights = {name: one.detach() for name, one in
-                   self.model.named_parameters()}
+                   self.model.named_parameters(remove_duplicate=False)}
         with _Trainer(self.plan, load_weights=weights) as trainer:
             return trainer.evaluate(iter(loader))

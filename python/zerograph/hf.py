@@ -7,13 +7,12 @@
     trainer.save_model("out")
 
 `args` are transformers.TrainingArguments: each is taken, has no effect here for a
-reason that is written below, or is refused. What else a plan can have (`ranks`,
+reason that _hf_arguments.py has, or is refused. What else a plan can have (`ranks`,
 `zero`, `offload_optimizer`, ...) are keywords, as of `zg.compile`.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import os
 import time
@@ -22,117 +21,22 @@ from typing import Any
 
 import torch
 import transformers
-from torch.utils.data import DataLoader, RandomSampler, SequentialSampler
+from accelerate.data_loader import SeedableRandomSampler
+from torch.utils.data import DataLoader, SequentialSampler
 from transformers.trainer_callback import (CallbackHandler, DefaultFlowCallback,
                                            PrinterCallback, ProgressCallback,
                                            TrainerControl, TrainerState)
 from transformers.trainer_utils import RemoveColumnsCollator, TrainOutput
 
 from ._compile import compile
+from ._hf_arguments import plan_options
 from ._hf_checkpoints import Checkpoints, check_best
 from ._hf_keywords import refuse_others
 from ._hf_predict import Predictions
 from ._launch import is_first
-from ._library import InvalidArgument
+from ._library import InvalidArgument, warn
 from ._trainer import Trainer as _Trainer
 from ._wrapper import parameters_of
-
-#: Names the arguments that decide the plan, the loop, logs, evaluations and
-#: checkpoints.
-_TAKEN = {
-    "output_dir", "per_device_train_batch_size", "per_device_eval_batch_size",
-    "num_train_epochs", "max_steps", "learning_rate", "lr_scheduler_type",
-    "lr_scheduler_kwargs", "warmup_steps", "warmup_ratio", "optim",
-    "weight_decay", "adam_beta1", "adam_beta2", "adam_epsilon",
-    "gradient_accumulation_steps", "max_grad_norm", "bf16", "fp16",
-    "gradient_checkpointing", "logging_strategy", "logging_steps",
-    "logging_first_step", "disable_tqdm", "eval_strategy", "eval_steps",
-    "eval_delay", "eval_on_start", "save_strategy", "save_steps",
-    "save_total_limit", "seed", "data_seed", "dataloader_num_workers",
-    "dataloader_prefetch_factor", "dataloader_persistent_workers",
-    "remove_unused_columns", "train_sampling_strategy", "label_names",
-    "load_best_model_at_end", "metric_for_best_model", "greater_is_better",
-    "prediction_loss_only", "include_for_metrics", "eval_do_concat_batches",
-    "use_cache"}
-
-#: Maps arguments that ask for nothing that would be missed to the reason.
-_NO_EFFECT = {
-    "average_tokens_across_devices": "give loss_mean=\"tokens\", which is a plan's",
-    "dataloader_drop_last": "a plan has one batch size: the last batch is left out",
-    "dataloader_pin_memory": "batches go to where the plan reads them",
-    "gradient_checkpointing_kwargs": "recomputation is exact however it is made",
-    "use_cpu": "the plan has a target",
-    "full_determinism": "every run has the same bits",
-    "ddp_find_unused_parameters": "the plan knows them",
-    "ddp_bucket_cap_mb": "the plan decides what is exchanged at once",
-    "ddp_broadcast_buffers": "there is no DDP", "ddp_backend": "there is no DDP",
-    "ddp_static_graph": "there is no DDP", "ddp_timeout": "give deadline=",
-    "torch_compile": "the whole step is compiled",
-    "torch_compile_backend": "the whole step is compiled",
-    "torch_compile_mode": "the whole step is compiled",
-    "torch_empty_cache_steps": "there is no cache",
-    "skip_memory_metrics": "plan.memory has them, exactly",
-    "log_level": "notes go to the logger zerograph",
-    "log_level_replica": "notes go to the logger zerograph",
-    "logging_nan_inf_filter": "losses are logged as they are",
-    "eval_accumulation_steps": "predictions are kept as arrays of numpy",
-    "resume_from_checkpoint": "train() takes it",
-    "do_train": "", "do_eval": "", "do_predict": "", "local_rank": "",
-    "run_name": "", "project": "",
-    "save_only_model": "",
-    "eval_use_gather_object": ""}
-
-_OPTIMIZERS = {"adamw_torch": "adamw", "adamw_torch_fused": "adamw",
-               "adamw_hf": "adamw", "adamw_apex_fused": "adamw", "sgd": "sgd",
-               "adagrad": "adagrad", "lion_32bit": "lion"}
-
-
-def _refuse_unknown(args) -> None:
-    """Refuses what is asked for, and would not be done."""
-    plain = type(args)(output_dir=args.output_dir)
-    refused = [name for name in (one.name for one in dataclasses.fields(args))
-               if name not in _TAKEN and name not in _NO_EFFECT and
-               getattr(args, name, None) != getattr(plain, name)]
-    if refused:
-        raise InvalidArgument(
-            "TrainingArguments has what this trainer does not do: " +
-            ", ".join(f"{name}={getattr(args, name)!r}" for name in refused) +
-            "; leave it out")
-    if str(args.optim.value if hasattr(args.optim, "value")
-           else args.optim) not in _OPTIMIZERS:
-        raise InvalidArgument(f"optim={args.optim}: there are "
-                              f"{', '.join(_OPTIMIZERS)}")
-
-
-def _without_decay(model: torch.nn.Module) -> list[str]:
-    """Returns the parameters that transformers.Trainer does not decay."""
-    decayed = transformers.Trainer.get_decay_parameter_names(None, model)
-    return [name for name, _ in model.named_parameters() if name not in decayed]
-
-
-def plan_options(args, model: torch.nn.Module) -> dict[str, Any]:
-    """Returns what TrainingArguments say of a plan, as options of
-    `zg.compile`."""
-    _refuse_unknown(args)
-    optim = str(getattr(args.optim, "value", args.optim))
-    options: dict[str, Any] = {
-        "micro_batch": args.per_device_train_batch_size,
-        "accumulate": args.gradient_accumulation_steps,
-        "optimizer": _OPTIMIZERS[optim], "lr": args.learning_rate,
-        "precision": "bf16" if args.bf16 else "fp16" if args.fp16 else "fp32",
-        "recompute": "units" if args.gradient_checkpointing else None,
-        "clip_norm": args.max_grad_norm or None}
-    if _OPTIMIZERS[optim] in ("adamw", "lion"):
-        options["betas"] = (args.adam_beta1, args.adam_beta2)
-    if _OPTIMIZERS[optim] == "adamw":
-        options["eps"] = args.adam_epsilon
-    if args.weight_decay or _OPTIMIZERS[optim] == "adamw":
-        options["weight_decay"] = args.weight_decay
-        if args.weight_decay:
-            options["group"] = {name: {"weight_decay": 0}
-                                for name in _without_decay(model)}
-    return options
-
 
 def _is_of_transformers(collator: Callable) -> bool:
     """Tells whether transformers' trainer has been the collator's only caller:
@@ -210,12 +114,21 @@ class Trainer(Predictions, Checkpoints):
                 raise InvalidArgument("global_batch= says what is accumulated: "
                                       "leave gradient_accumulation_steps out")
             options.pop("accumulate")
-        plan = compile(self.model, self._example(), self._loss, **options)
+        example = self._example()
+        self._shapes = {name: one.shape[1:] for name, one in example.items()
+                        if isinstance(one, torch.Tensor)}
+        plan = compile(self.model, example, self._loss, **options)
         if (self.train_dataset is not None and
                 len(self.train_dataset) < plan.samples):
             raise InvalidArgument(
                 f"train_dataset has {len(self.train_dataset)} samples, and a "
                 f"step takes {plan.samples}")
+        if (self.train_dataset is not None and
+                len(self.train_dataset) % plan.samples):
+            warn(f"a step takes {plan.samples} samples: the last "
+                 f"{len(self.train_dataset) % plan.samples} of the "
+                 f"{len(self.train_dataset)} of train_dataset are left out in "
+                 "each epoch, which transformers would make a smaller step of")
         return plan
 
     def _example(self) -> dict[str, torch.Tensor]:
@@ -250,11 +163,11 @@ class Trainer(Predictions, Checkpoints):
         if self.train_dataset is None:
             raise InvalidArgument("there is nothing to train on: give "
                                   "train_dataset=")
-        generator = torch.Generator()
-        generator.manual_seed(args.seed if args.data_seed is None
-                              else args.data_seed)
         if args.train_sampling_strategy == "random":
-            sampler: Any = RandomSampler(self.train_dataset, generator=generator)
+            # Each epoch has the order that it has in transformers.
+            sampler: Any = SeedableRandomSampler(
+                self.train_dataset, generator=torch.Generator(),
+                data_seed=args.seed if args.data_seed is None else args.data_seed)
         elif args.train_sampling_strategy == "sequential":
             sampler = SequentialSampler(self.train_dataset)
         else:
@@ -358,6 +271,7 @@ class Trainer(Predictions, Checkpoints):
         if self.state.global_step % steps_of_epoch == 0:
             self.control = self._call("on_epoch_begin")
         self.control = self._call("on_step_begin")
+        self._check_shapes(batch)
         rate = self._schedule.get_last_lr()[0]
         loss = self._trainer.step(batch, lr=rate)
         self._schedule.optimizer.step()
@@ -371,6 +285,19 @@ class Trainer(Predictions, Checkpoints):
             self._act(loss, rate)
             self.control = self._call("on_epoch_end")
         self._act(loss, rate)
+
+    def _check_shapes(self, batch: dict) -> None:
+        """Refuses a batch that the collator has padded to a length of its
+        own."""
+        for name, one in batch.items():
+            expected = self._shapes.get(name)
+            if expected is not None and one.shape[1:] != expected:
+                raise InvalidArgument(
+                    f"'{name}' of a batch has samples of shape "
+                    f"{list(one.shape[1:])}, and the first had "
+                    f"{list(expected)}: all batches of a plan have one shape; "
+                    "have the tokenizer or the collator pad to it, as "
+                    "padding=\"max_length\", max_length=128")
 
     def _act(self, loss, rate: float) -> None:
         """Does what callbacks have asked for."""

@@ -56,7 +56,7 @@ CheckpointRun zerograph::runOf(const LoadedPlan &loaded) {
   run.time =
       absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::Now(), absl::UTCTimeZone());
   run.model = plan.model();
-  run.plan = loaded.hash_hex;
+  run.plan = hashOfRanks(plan);
   run.graph = plan.graph_hash();
   run.producer = kProducer;
   return run;

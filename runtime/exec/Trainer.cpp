@@ -49,8 +49,7 @@ absl::Status Trainer::prepare() {
     options.machine = &own_machine;
   }
   if (options.control->world() > 1) {
-    ZG_ASSIGN_OR_RETURN(std::string hash, hashOfRanks(plan));
-    ZG_RETURN_IF_ERROR(compareHashes(*options.control, hash));
+    ZG_RETURN_IF_ERROR(compareHashes(*options.control, hashOfRanks(plan)));
   }
   ZG_RETURN_IF_ERROR(
       compareChoices(*options.control, options.machine->module->choices()));

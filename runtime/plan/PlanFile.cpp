@@ -54,6 +54,15 @@ absl::Status systemError(absl::string_view doing, const std::string &path) {
   return absl::ErrnoToStatus(code, absl::StrCat(doing, " ", path));
 }
 
+/// Appends the message of a plan, the same bytes for the same plan.
+void appendMessage(const plan::Plan &plan, std::string &bytes) {
+  bytes.reserve(bytes.size() + plan.ByteSizeLong());
+  google::protobuf::io::StringOutputStream stream(&bytes);
+  google::protobuf::io::CodedOutputStream coded(&stream);
+  coded.SetSerializationDeterministic(true);
+  plan.SerializeWithCachedSizes(&coded);
+}
+
 /// A file that is deleted unless `keep` was called.
 class TemporaryFile {
 public:
@@ -118,13 +127,7 @@ absl::StatusOr<std::string> serializePlan(const plan::Plan &plan) {
   // Protobuf prints what it finds; the errors here say it better.
   google::protobuf::LogSilencer silencer;
   std::string bytes(kHeader, '\0');
-  bytes.reserve(kHeader + size);
-  {
-    google::protobuf::io::StringOutputStream stream(&bytes);
-    google::protobuf::io::CodedOutputStream coded(&stream);
-    coded.SetSerializationDeterministic(true);
-    plan.SerializeWithCachedSizes(&coded);
-  }
+  appendMessage(plan, bytes);
   absl::string_view message = absl::string_view(bytes).substr(kHeader);
   XXH128_canonical_t hash = hashOf(message);
   std::memcpy(&bytes[0], kMagic, sizeof(kMagic));
@@ -142,7 +145,7 @@ absl::StatusOr<std::string> serializePlan(const plan::Plan &plan) {
   return bytes;
 }
 
-absl::StatusOr<std::string> hashOfRanks(plan::Plan plan) {
+std::string hashOfRanks(plan::Plan plan) {
   for (plan::Unit &unit : *plan.mutable_units()) {
     for (plan::Parameter &parameter : *unit.mutable_parameters()) {
       if (parameter.has_source()) {
@@ -151,8 +154,9 @@ absl::StatusOr<std::string> hashOfRanks(plan::Plan plan) {
       }
     }
   }
-  ZG_ASSIGN_OR_RETURN(std::string bytes, serializePlan(plan));
-  return hex(hashOf(absl::string_view(bytes).substr(kHeader)));
+  std::string message;
+  appendMessage(plan, message);
+  return hex(hashOf(message));
 }
 
 absl::StatusOr<LoadedPlan> parsePlan(absl::string_view bytes) {

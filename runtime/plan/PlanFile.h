@@ -23,10 +23,10 @@ struct LoadedPlan {
 /// has 2 GiB or more, or text that is not UTF-8.
 absl::StatusOr<std::string> serializePlan(const plan::Plan &plan);
 
-/// Returns the hash of a plan that ranks compare: it leaves out where the
-/// folder of a model's weights lies, which processes that compile it each may
-/// have a copy of, but not the folder's own name.
-absl::StatusOr<std::string> hashOfRanks(plan::Plan plan);
+/// Returns the hash of a loaded plan that ranks compare. It leaves out where
+/// the folder of a model's weights lies, but not that folder's own name:
+/// processes that each compile a model may have copies of it.
+std::string hashOfRanks(plan::Plan plan);
 
 /// The plan in the bytes of a plan file. What is not a plan, is of a newer
 /// format, cut short, too long or damaged is refused, each with its own

@@ -24,8 +24,13 @@ def train(zg, seed, **options):
     batch = torch.linspace(-1, 1, 64).reshape(8, 8), torch.arange(8) % 4
     plan = zg.compile(module, batch, torch.nn.functional.cross_entropy,
                       zero=2, **options)
-    with zg.Trainer(plan, seed=3) as trainer:
-        return [float(trainer.step(batch)) for _ in range(3)]
+    losses = []
+    for steps, how in (2, {"seed": 3}), (3, {"resume": "c"}):
+        with zg.Trainer(plan, **how) as trainer:
+            while trainer.steps < steps:
+                losses.append(float(trainer.step(batch)))
+            trainer.save("c")
+    return losses
 """
 RANK = """
 import os, sys, warnings
@@ -52,11 +57,14 @@ class Processes(Case):
             env={**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1",
                  "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"})
 
-    def test_they_train_as_threads_do(self):
+    def test_they_train_and_go_on_as_threads_do(self):
         done = self.run_two(0)
         self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(sorted(name for name in os.listdir(self.path("c"))
+                                if name.startswith("step")),
+                         ["step-00000002", "step-00000003"])
         program = {}
-        exec(PROGRAM, program)
+        exec(PROGRAM.replace('"c"', repr(self.path("d"))), program)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             losses = program["train"](zg, 0, ranks=2)

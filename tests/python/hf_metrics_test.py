@@ -108,6 +108,42 @@ class Against(Case):
             self.assertAlmostEqual(ours[name], theirs[name], 5, name)
 
 
+class Batches(Against):
+
+    def test_every_epoch_has_the_order_of_transformers(self):
+        ours, theirs = self.both({"train_sampling_strategy": "random",
+                                  "logging_steps": 1, "data_seed": 7})
+        losses = [[one["loss"] for one in trainer.state.log_history
+                   if "loss" in one] for trainer in (ours, theirs)]
+        self.assertEqual(len(losses[0]), 8)
+        for mine, one in zip(*losses):
+            self.assertAlmostEqual(mine, one, 3)
+
+    def test_tied_weights_are_evaluated(self):
+        model = transformers.BertForMaskedLM(self.model.config)
+        trainer = hf.Trainer(model, self.arguments(), Rows(16), Rows(6))
+        batch = {name: torch.stack([Rows(6)[i][name] for i in range(6)])
+                 for name in Rows(1)[0]}
+        with torch.no_grad():
+            loss = model.eval()(**batch).loss.item()
+        self.assertAlmostEqual(trainer.evaluate()["eval_loss"], loss, 5)
+
+    def test_samples_that_make_no_step_are_named(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with self.assertRaisesRegex(UserWarning, "the last 5 of the 13 of "
+                                        "train_dataset are left out"):
+                hf.Trainer(self.model, self.arguments(eval_strategy="no"),
+                           Rows(13))
+
+    def test_a_batch_of_another_length_is_refused(self):
+        trainer = hf.Trainer(self.model, self.arguments(eval_strategy="no"),
+                             Rows(16, lengths=[12] * 8 + [9] * 8), None, padded)
+        with self.assertRaisesRegex(zg.InvalidArgument, "samples of shape "
+                                    r"\[9\], and the first had \[12\].*pad"):
+            trainer.train()
+
+
 class Metrics(Against):
 
     def test_metrics_and_predictions(self):
@@ -254,7 +290,7 @@ class Best(Against):
             Rows(20, seed=2, right=8), given)
         self.assertLess(ours.state.global_step, 20)
         self.check_best(ours, theirs, [])
-        # What is left is what a run can go on from.
+        # A run can go on from what is left.
         more = hf.Trainer(ours.model, self.arguments(num_train_epochs=20),
                           Rows(32), Rows(20, seed=2))
         stop = ours.state.best_global_step + 1
@@ -301,7 +337,7 @@ class Events(transformers.TrainerCallback):
 
 
 class Scripts(Against):
-    """What fine-tuning scripts call besides."""
+    """Fine-tuning scripts call methods besides."""
 
     def test_the_end_of_a_script(self):
         class Texts(Rows):

@@ -13,7 +13,7 @@ import torch  # noqa: E402
 import transformers  # noqa: E402
 import zerograph as zg  # noqa: E402
 from support import Case, main  # noqa: E402
-from zerograph import hf  # noqa: E402
+from zerograph import _hf_arguments, hf  # noqa: E402
 
 
 class Rows(torch.utils.data.Dataset):
@@ -134,7 +134,7 @@ class HuggingFace(Case):
             with self.assertRaisesRegex(zg.InvalidArgument, part):
                 hf.Trainer(self.model, self.arguments(**changed), Rows(64),
                            Rows(8))
-        known = hf._TAKEN | set(hf._NO_EFFECT)
+        known = _hf_arguments._TAKEN | set(_hf_arguments._NO_EFFECT)
         self.assertFalse(hf._TAKEN & set(hf._NO_EFFECT))
         self.assertIn("learning_rate", known)
         with self.assertRaisesRegex(zg.InvalidArgument, "has 4 samples, and a"):

@@ -361,4 +361,39 @@ TEST(SliceProducts, ComputesTheSame) {
   }
 }
 
+/// The sum of narrow products, and of what else is added, in any order.
+TEST(MergeProducts, ComputesTheSame) {
+  Program program(R"(
+    nn.program @forward(%a: tensor<2x24xf64>, %b: tensor<2x16xf64>,
+                        %c: tensor<4x24xf64>, %d: tensor<4x16xf64>,
+                        %e: tensor<24x16xf64>) -> tensor<24x16xf64> {
+      %0 = nn.matmul %a, %b transpose_a
+          : tensor<2x24xf64>, tensor<2x16xf64> -> tensor<24x16xf64>
+      %1 = nn.matmul %c, %d transpose_a
+          : tensor<4x24xf64>, tensor<4x16xf64> -> tensor<24x16xf64>
+      %2 = nn.matmul %a, %b transpose_a
+          : tensor<2x24xf64>, tensor<2x16xf64> -> tensor<24x16xf64>
+      %3 = nn.binary add %e, %0 : tensor<24x16xf64>
+      %4 = nn.binary add %1, %2 : tensor<24x16xf64>
+      %5 = nn.binary add %3, %4 : tensor<24x16xf64>
+      nn.return %5 : tensor<24x16xf64>
+    })");
+  ASSERT_TRUE(program.ok()) << program.diagnostics();
+  nn::ProgramOp forward = program.function("forward");
+  std::vector<Tensor> arguments = argumentsOf(forward);
+  std::vector<Tensor> before = evaluate(forward, arguments);
+  ASSERT_TRUE(succeeded(program.run(createMergeProducts())))
+      << program.diagnostics();
+  int products = 0;
+  forward.walk([&](MatmulOp product) {
+    products += shapeOf(product.getLhs()).front() == 8;
+  });
+  EXPECT_EQ(products, 1);
+  std::vector<Tensor> after = evaluate(forward, arguments);
+  ASSERT_EQ(before[0].values.size(), after[0].values.size());
+  for (size_t i = 0; i < before[0].values.size(); ++i) {
+    EXPECT_NEAR(before[0].values[i], after[0].values[i], 1e-12) << i;
+  }
+}
+
 } // namespace
