@@ -3,6 +3,7 @@
 #include "api/Arrays.h"
 #include "api/Options.h"
 #include "api/Plan.h"
+#include "runtime/base/ContentName.h"
 #include "runtime/device/host/HostBuffer.h"
 #include "runtime/exec/LiveRun.h"
 #include "tools/cli/TrainFlags.h"
@@ -10,7 +11,6 @@
 #include <nlohmann/json.hpp>
 
 #include <cmath>
-#include <filesystem>
 #include <limits>
 
 using namespace zerograph;
@@ -33,14 +33,12 @@ zg_code onTrainer(const zg_trainer *trainer,
   });
 }
 
-/// Returns the options that ranks compare: each process writes arrays and names
-/// to files in a folder of its own, whose own names tell what they hold.
+/// Returns the options that ranks compare. Each process writes arrays and names
+/// to files of its own.
 std::map<std::string, std::string> optionsOfRanks(CLI::App &command) {
   std::map<std::string, std::string> given = givenOptions(command);
-  for (const char *option : {"--load-weights", "--names"}) {
-    if (auto found = given.find(option); found != given.end()) {
-      found->second = std::filesystem::path(found->second).filename().string();
-    }
+  for (auto &[option, value] : given) {
+    value = pathOfRanks(value);
   }
   return given;
 }

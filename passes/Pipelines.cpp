@@ -132,6 +132,8 @@ void buildTiles(PhaseBuilder phase) {
   // Runs after the cleanup, without which sums have other readers that go.
   phase.add(nn::createFuseBias);
   addCleanup(phase);
+  OpPassManager &passes = phase;
+  passes.addNestedPass<nn::ProgramOp>(nn::createMarkNarrowProducts());
 }
 
 void buildZero(PhaseBuilder phase) {

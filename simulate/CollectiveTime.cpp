@@ -15,10 +15,11 @@ constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 /// A protocol of NCCL: microseconds before the first byte, of a hop between
 /// nodes and within one (NVLink; others by the machine's link_latency, which is
-/// that of Simple), the part of the bandwidth that it reaches, and at most how
-/// many GB/s between nodes.
+/// that of Simple), the part of the bandwidth that it reaches, of LL the 141
+/// GB/s of one node of H100, and at most how many GB/s a ring has between
+/// nodes.
 struct Protocol {
-  double base, network, link, share, most;
+  double base, network, link, share, network_limit;
 };
 
 constexpr Protocol kProtocols[] = {{6.6, 2.7, 0.6, 0.38, 20.4},    // LL
@@ -50,7 +51,7 @@ Exchange ringOf(double bytes, const Machine &machine, const Cluster &cluster) {
                      crossing * protocol.network;
     double rate = slowest * protocol.share;
     if (cluster.nodes > 1) {
-      rate = std::min(rate, protocol.most * kGiga);
+      rate = std::min(rate, protocol.network_limit * kGiga);
     }
     best = std::min(best, latency * kMicro + carried / rate);
   }

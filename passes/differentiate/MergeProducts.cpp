@@ -19,15 +19,15 @@ bool isSum(Operation *op) {
   return binary && binary.getKind() == BinaryKind::add;
 }
 
-/// Returns whether one sum alone reads the result of an op.
-bool isSummand(Operation *op) {
+/// Returns whether one sum, and nothing else, reads the result of an op.
+bool isReadBySum(Operation *op) {
   return op->hasOneUse() && isSum(*op->user_begin());
 }
 
 /// Adds what a value is the sum of to `summands`, in order.
 void collectSummands(Value value, SmallVectorImpl<Value> &summands) {
   Operation *op = value.getDefiningOp();
-  if (isSum(op) && isSummand(op)) {
+  if (isSum(op) && isReadBySum(op)) {
     collectSummands(op->getOperand(0), summands);
     collectSummands(op->getOperand(1), summands);
   } else {
@@ -37,15 +37,15 @@ void collectSummands(Value value, SmallVectorImpl<Value> &summands) {
 
 /// Returns whether the rows of another tensor can follow those of this one.
 bool canBeJoined(Value rows) {
-  return tensorBytes(cast<RankedTensorType>(rows.getType())) % kRowsAlignment ==
-         0;
+  int64_t bytes = tensorBytes(rows.getType());
+  return bytes > 0 && bytes % kRowsAlignment == 0;
 }
 
 /// Returns the op if it is a product [K, M]^T x [K, N] for some sum, whose
 /// result has at least twice as many numbers as both operands; else null.
 MatmulOp mergeable(Value summand) {
   auto product = summand.getDefiningOp<MatmulOp>();
-  if (!product || !isSummand(product) || product.getInto() ||
+  if (!product || !isReadBySum(product) || product.getInto() ||
       product.getBias() || !product.getTransposeA() ||
       product.getTransposeB() || shapeOf(product.getResult()).size() != 2) {
     return {};
@@ -105,7 +105,7 @@ struct MergeProductsPass
   void runOnOperation() override {
     SmallVector<BinaryOp> sums;
     getOperation().walk([&](BinaryOp op) {
-      if (isSum(op) && !isSummand(op)) {
+      if (isSum(op) && !isReadBySum(op)) {
         sums.push_back(op);
       }
     });

@@ -253,10 +253,10 @@ def MergeProducts : Pass<"nn-merge-products", "::mlir::ModuleOp"> {
         %h = nn.join_rows %h0, %h1
         %dw = nn.matmul %dy, %h transpose_a   // [32, 2048]^T x [32, 512]
 
-    What else is added follows. So are products whose result has at least twice as
-    many numbers as their operands: what these take for longer is about what forward
-    kept of the same steps, and no longer keeps. The bytes of each operand are a
-    multiple of those at which joined rows begin.
+    Other terms of the sum are added to it. A product is merged if its result has
+    at least twice as many numbers as its operands, which live until the last of
+    them is made, and if their bytes are a multiple of those at which joined rows
+    begin.
 
     Runs after the passes that round. All follows from shapes alone: every target,
     stage and number of ranks has the same products.

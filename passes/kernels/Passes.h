@@ -12,6 +12,9 @@ namespace mlir::zg::nn {
 #define GEN_PASS_DECL
 #include "passes/kernels/Passes.h.inc"
 
+/// The UnitAttr of a product that `nn-transpose-once` may change.
+inline constexpr llvm::StringLiteral kNarrowAttr = "nn.narrow";
+
 // These ask `target`, which outlives the pass.
 
 /// `nn-decompose`: what is kept.

@@ -237,26 +237,37 @@ def SimplifyMatmul : Pass<"nn-simplify-matmul", "::mlir::zg::nn::ProgramOp"> {
   }];
 }
 
+def MarkNarrowProducts : Pass<"nn-mark-narrow-products", "::mlir::zg::nn::ProgramOp"> {
+  let summary = "Finds products of few rows that share a transposed factor.";
+  let description = [{
+    Where at least four products of at most 64 rows read one factor transposed, as
+    the steps of a recurrence read their weight, they get the attribute
+    `nn.narrow`, for `nn-transpose-once`. Runs before sharding: all follows from
+    the model alone, and what is computed again has the same attributes.
+
+    bitwise: nothing is computed.
+  }];
+}
+
 def TransposeOnce : Pass<"nn-transpose-once", "::mlir::zg::nn::ProgramOp"> {
-  let summary = "Transposes what many narrow products read transposed.";
+  let summary = "Transposes what narrow products read transposed.";
   let description = [{
     A library that copies a transposed right factor for each product
     (`TargetInfo::copiesTransposed`) takes longer for the copy than for a product of
-    few rows. The weight of a recurrence is the factor of a product a step:
+    few rows. So products with `nn.narrow` share one copy:
 
-        %1 = nn.matmul %h0, %w transpose_b   // [16, 512] x [2048, 512]^T
-        %2 = nn.matmul %h1, %w transpose_b
+        %1 = nn.matmul %h0, %w transpose_b {nn.narrow}  // [16, 512] x [2048, 512]^T
+        %2 = nn.matmul %h1, %w transpose_b {nn.narrow}
         ...
         // becomes
         %t = nn.transpose %w [1, 0]
         %1 = nn.matmul %h0, %t
         %2 = nn.matmul %h1, %t
 
-    where at least four products of at most 64 rows read one factor. Follows
-    `nn-simplify-matmul`, which would turn it back.
+    Follows `nn-simplify-matmul`, which would turn it back.
 
     reassociates: the library may add up in another order. Every stage and number
-    of ranks has the same products.
+    of ranks has it so, as `nn-mark-narrow-products` chose the products.
   }];
   let constructor = "::mlir::zg::nn::createTransposeOnce()";
   let statistics = [Statistic<"transposed", "transposed", "Factors transposed">];

@@ -3,7 +3,7 @@
 #include "passes/ir/nn/NNBuilder.h"
 #include "passes/kernels/Passes.h"
 
-#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/DenseMap.h"
 
 namespace mlir::zg::nn {
 #define GEN_PASS_DEF_TRANSPOSEONCE
@@ -16,48 +16,30 @@ using namespace mlir::zg::nn;
 
 namespace {
 
-/// Products with at most so many rows take less time than a copy of what
-/// multiplies them.
-constexpr int64_t kMostRows = 64;
-/// A copy pays for itself with so many products.
-constexpr size_t kLeastProducts = 4;
-
-bool isCandidate(MatmulOp product) {
-  ArrayRef<int64_t> shape = shapeOf(product.getResult());
-  return product.getTransposeB() && shape.size() == 2 &&
-         shape.front() <= kMostRows;
-}
-
 struct TransposeOncePass : nn::impl::TransposeOnceBase<TransposeOncePass> {
   explicit TransposeOncePass(const TargetInfo &target) : target(target) {}
 
   void runOnOperation() override {
-    llvm::MapVector<Value, SmallVector<MatmulOp>> readers;
+    DenseMap<Value, Value> copies;
     getOperation().walk([&](MatmulOp product) {
-      Type element = getElementTypeOrSelf(product.getRhs());
-      if (isCandidate(product) && target.copiesTransposed(element)) {
-        readers[product.getRhs()].push_back(product);
+      Value factor = product.getRhs();
+      bool narrow = bool(product->removeAttr(kNarrowAttr));
+      if (!narrow || !product.getTransposeB() ||
+          !target.copiesTransposed(getElementTypeOrSelf(factor))) {
+        return;
       }
+      Value &plain = copies[factor];
+      if (!plain) {
+        OpBuilder builder(product);
+        plain = NNBuilder(builder, factor.getLoc()).transpose(factor, {1, 0});
+        ++transposed;
+      }
+      product.getRhsMutable().assign(plain);
+      product.setTransposeB(false);
     });
-    for (auto &[factor, products] : readers) {
-      if (products.size() >= kLeastProducts) {
-        transpose(factor, products);
-      }
-    }
   }
 
 private:
-  void transpose(Value factor, ArrayRef<MatmulOp> products) {
-    OpBuilder builder(products.front());
-    NNBuilder b(builder, factor.getLoc());
-    Value plain = b.transpose(factor, {1, 0});
-    for (MatmulOp product : products) {
-      product.getRhsMutable().assign(plain);
-      product.setTransposeB(false);
-    }
-    ++transposed;
-  }
-
   const TargetInfo &target;
 };
 

@@ -27,19 +27,21 @@ def _publish(temporary: str, path: str) -> None:
 
 
 def named_by_content(path: str) -> str:
-    """Renames a file, or a folder, to NAME-DIGEST, so that processes that have
-    written the same give it the same name, and others do not. The only process
-    leaves it as it is."""
+    """Renames a file, or a folder of files, to NAME.content-DIGEST, so that
+    processes that have written the same give it the same name, and others do
+    not: runtime/base/ContentName.h compares them. The only process leaves it as
+    it is."""
     if is_alone():
         return path
     files = ([os.path.join(path, name) for name in sorted(os.listdir(path))]
              if os.path.isdir(path) else [path])
     digest = hashlib.blake2b(digest_size=8)
     for one in files:
+        digest.update(f"{os.path.basename(one)} {os.path.getsize(one)} ".encode())
         with open(one, "rb") as file:
             while block := file.read(1 << 20):
                 digest.update(block)
-    named = f"{path}-{digest.hexdigest()}"
+    named = f"{path}.content-{digest.hexdigest()}"
     os.rename(path, named)
     return named
 

@@ -11,7 +11,7 @@ from transformers.trainer_callback import TrainerState
 
 from ._checkpoint import newest, steps_in
 from ._launch import is_first
-from ._library import InvalidArgument
+from ._library import InvalidArgument, warn
 from ._trainer import Trainer as _Trainer
 
 
@@ -21,8 +21,9 @@ def check_best(args, eval_dataset) -> None:
         return
     asked = ("load_best_model_at_end=True" if args.load_best_model_at_end else
              "save_strategy='best'")
-    if eval_dataset is None:
-        raise InvalidArgument(f"{asked} compares evaluations: give eval_dataset=")
+    if eval_dataset is None or args.eval_strategy == "no":
+        raise InvalidArgument(f"{asked} compares evaluations: give eval_dataset=, "
+                              "and eval_strategy=\"epoch\" or \"steps\"")
     if args.metric_for_best_model is None:
         raise InvalidArgument(f"{asked} compares a number of evaluations: give "
                               "metric_for_best_model=, as \"loss\"")
@@ -89,6 +90,8 @@ class Checkpoints:
         """Takes up what the run before has logged and found to be the best."""
         path = newest(os.path.abspath(resume))
         if not os.path.exists(_state(path)):
+            warn(f"{_state(path)} is not there: the run goes on without the logs "
+                 "and the best model of the one before")
             return
         before = TrainerState.load_from_json(_state(path))
         for name in ("log_history", "best_metric", "best_global_step"):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import transformers
+
 from ._library import InvalidArgument
 
 #: Maps keywords of transformers.Trainer that are not taken to what is.
@@ -17,21 +19,19 @@ _INSTEAD = {
                          "that returns their mean loss",
     "tokenizer": "give it as processing_class="}
 
-#: Names methods of transformers.Trainer that nothing calls here.
-_NEVER_CALLED = ("compute_loss", "training_step", "prediction_step",
-                 "create_optimizer", "create_scheduler",
-                 "create_optimizer_and_scheduler")
 
-
-def refuse_others(trainer, options: dict[str, Any]) -> dict[str, Any]:
-    """Refuses what transformers.Trainer takes, and returns other options."""
+def refuse_others(ours: type, trainer, options: dict[str, Any]
+                  ) -> dict[str, Any]:
+    """Refuses what transformers.Trainer takes and `ours` does not: keywords, and
+    methods of a class that is derived from it. Returns other options."""
     for name, remedy in _INSTEAD.items():
         if options.get(name) not in (None, (None, None)):
             raise InvalidArgument(f"{name}= is not taken here: {remedy}")
-    for name in _NEVER_CALLED:
-        if hasattr(trainer, name):
-            raise InvalidArgument(
-                f"{type(trainer).__name__} has a method {name}, which is never "
-                "called, as the plan has the whole step: give loss=, and "
-                "TrainingArguments that say how to update")
+    theirs = dir(transformers.Trainer)
+    for name in sorted({name for name in dir(trainer) if name in theirs} -
+                       set(dir(ours))):
+        raise InvalidArgument(
+            f"{type(trainer).__name__} has a method {name}, which is never "
+            "called here: the plan has the whole step; give loss=, and "
+            "TrainingArguments that say how to update")
     return {name: one for name, one in options.items() if name not in _INSTEAD}

@@ -1,6 +1,6 @@
 """Predictions and metrics as those of transformers.Trainer.
 
-PyTorch computes them, from a batch of whatever size, with the trained weights in
+PyTorch computes them, from batches of any size, with the trained weights in
 the module, and in the types that these have there.
 """
 
@@ -143,7 +143,16 @@ def _evaluate(trainer, loader: DataLoader, prefix: str,
             losses, list) else losses))
     metrics = {name if name.startswith(f"{prefix}_") else f"{prefix}_{name}": one
                for name, one in metrics.items()}
-    return EvalLoopOutput(predictions, labels, metrics, len(loader.dataset))
+    return EvalLoopOutput(predictions, labels, metrics, _sizes(loader)[0])
+
+
+def _sizes(loader: DataLoader) -> tuple[int | None, int | None]:
+    """Returns how many samples and batches a loader has; None where it does not
+    tell."""
+    try:
+        return len(loader.dataset), len(loader)
+    except TypeError:
+        return None, None
 
 
 class Predictions:
@@ -177,7 +186,7 @@ class Predictions:
                                     loss_only).metrics
         if self._evaluates:
             metrics[f"{prefix}_loss"] = self._plan_loss(loader)
-        metrics.update(speed_metrics(prefix, begin, len(dataset), len(loader)))
+        metrics.update(speed_metrics(prefix, begin, *_sizes(loader)))
         self.log(metrics)
         self.control = self.callback_handler.on_evaluate(
             self.args, self.state, self.control, metrics)
@@ -191,7 +200,7 @@ class Predictions:
         found = self._predict(loader, metric_key_prefix, ignore_keys,
                               self.args.prediction_loss_only)
         found.metrics.update(speed_metrics(metric_key_prefix, begin,
-                                           found.num_samples, len(loader)))
+                                           *_sizes(loader)))
         self.control = self.callback_handler.on_predict(
             self.args, self.state, self.control, found.metrics)
         return PredictionOutput(found.predictions, found.label_ids,

@@ -88,7 +88,7 @@ def command_line(options: dict, folder: str) -> list[str]:
                 json.dump(value, file)
             value = named_by_content(path)
         if name == "load_weights":
-            source = "load_weights"  # what errors call the file
+            source = "load_weights"  # errors call the file so
             if not isinstance(value, Mapping) and is_theirs(value):
                 source = os.path.basename(os.path.abspath(value))
                 value = weights(value)

@@ -86,7 +86,7 @@ class Trainer(Predictions, Checkpoints):
         self.data_collator = data_collator or (
             transformers.default_data_collator if processing_class is None else
             transformers.DataCollatorWithPadding(processing_class))
-        self._loss, self._options = loss, refuse_others(self, options)
+        self._loss, self._options = loss, refuse_others(Trainer, self, options)
         self.compute_metrics = compute_metrics
         self.preprocess_logits_for_metrics = preprocess_logits_for_metrics
         shown = (PrinterCallback if args.disable_tqdm and is_first() else
@@ -138,11 +138,15 @@ class Trainer(Predictions, Checkpoints):
             dataset = self.eval_dataset
             if isinstance(dataset, dict):
                 dataset = next(iter(dataset.values()))
+        if dataset is None:
+            raise InvalidArgument("give train_dataset=, or to evaluate alone "
+                                  "eval_dataset=: a plan has the shapes of its "
+                                  "samples")
         if not hasattr(dataset, "__len__") or not hasattr(dataset, "__getitem__"):
             raise InvalidArgument(
-                f"train_dataset is a {type(dataset).__name__}, expected a dataset "
-                "with a length and items: give train_dataset=, and all others "
-                "by name too")
+                f"the dataset is a {type(dataset).__name__}, expected one with a "
+                "length and items: give train_dataset=, and all others by name "
+                "too")
         count = min(len(dataset), self.args.per_device_train_batch_size)
         return self._batch([dataset[i] for i in range(count)])
 
@@ -192,14 +196,16 @@ class Trainer(Predictions, Checkpoints):
                   resume_from_checkpoint or None)
         if resume is None:
             self._refuse_to_mix()
-        with _Trainer(self.plan, seed=None if resume else self.args.seed,
-                      resume=resume) as self._trainer:
-            self.state.global_step = self._trainer.steps
-            if resume:
-                self._restore(resume)
-            self._run(loader)
-            self._trainer.load_into(self.model)
-        self._trainer = None
+        try:
+            with _Trainer(self.plan, seed=None if resume else self.args.seed,
+                          resume=resume) as self._trainer:
+                self.state.global_step = self._trainer.steps
+                if resume:
+                    self._restore(resume)
+                self._run(loader)
+                self._trainer.load_into(self.model)
+        finally:
+            self._trainer = None
         self._end_with_best()
         seconds = time.time() - begin
         mean = self._losses / max(1, self._made)
@@ -281,10 +287,10 @@ class Trainer(Predictions, Checkpoints):
         self.state.global_step += 1
         self.state.epoch = self.state.global_step / steps_of_epoch
         self.control = self._call("on_step_end")
-        if last or self.control.should_training_stop:
-            self._act(loss, rate)
-            self.control = self._call("on_epoch_end")
         self._act(loss, rate)
+        if last or self.control.should_training_stop:
+            self.control = self._call("on_epoch_end")
+            self._act(loss, rate)
 
     def _check_shapes(self, batch: dict) -> None:
         """Refuses a batch that the collator has padded to a length of its

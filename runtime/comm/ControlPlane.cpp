@@ -118,11 +118,13 @@ absl::Status zerograph::compareHashes(ControlPlane &control,
                                       const std::string &hash_hex) {
   ZG_ASSIGN_OR_RETURN(std::string found,
                       differences(control, "comparing plans", hash_hex));
-  return found.empty() ? absl::OkStatus()
-                       : absl::FailedPreconditionError(absl::StrCat(
-                             "the ranks have different plans: ", found,
-                             ". Give every rank the same plan file, or the same model with the "
-                             "same weights, seeded alike, and the same options"));
+  return found.empty()
+             ? absl::OkStatus()
+             : absl::FailedPreconditionError(absl::StrCat(
+                   "the ranks have different plans: ", found,
+                   ". Give every rank the same plan file, or the same model "
+                   "with the "
+                   "same weights, seeded alike, and the same options"));
 }
 
 absl::Status zerograph::compareChoices(ControlPlane &control,

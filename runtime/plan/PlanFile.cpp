@@ -2,6 +2,7 @@
 
 #include "runtime/plan/PlanFile.h"
 
+#include "runtime/base/ContentName.h"
 #include "runtime/base/LittleEndian.h"
 #include "runtime/base/OutputPath.h"
 #include "runtime/base/SyncFolder.h"
@@ -150,7 +151,7 @@ std::string hashOfRanks(plan::Plan plan) {
     for (plan::Parameter &parameter : *unit.mutable_parameters()) {
       if (parameter.has_source()) {
         std::string &folder = *parameter.mutable_source()->mutable_folder();
-        folder = std::filesystem::path(folder).filename().string();
+        folder = pathOfRanks(folder);
       }
     }
   }

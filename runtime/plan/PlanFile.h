@@ -23,9 +23,9 @@ struct LoadedPlan {
 /// has 2 GiB or more, or text that is not UTF-8.
 absl::StatusOr<std::string> serializePlan(const plan::Plan &plan);
 
-/// Returns the hash of a loaded plan that ranks compare. It leaves out where
-/// the folder of a model's weights lies, but not that folder's own name:
-/// processes that each compile a model may have copies of it.
+/// Returns the hash of a loaded plan that ranks compare. Of folders that tell
+/// what they hold (ContentName.h) it has the names alone: processes that each
+/// compile a module have copies of its weights.
 std::string hashOfRanks(plan::Plan plan);
 
 /// The plan in the bytes of a plan file. What is not a plan, is of a newer

@@ -388,7 +388,7 @@ class Scripts(Against):
                                     "Weighted has a method compute_loss"):
             Weighted(self.model, self.arguments(), Rows(32))
         with self.assertRaisesRegex(zg.InvalidArgument,
-                                    "train_dataset is a function"):
+                                    "the dataset is a function"):
             hf.Trainer(self.model, self.arguments(), padded, Rows(32))
 
     def test_without_training(self):

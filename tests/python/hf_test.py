@@ -135,7 +135,7 @@ class HuggingFace(Case):
                 hf.Trainer(self.model, self.arguments(**changed), Rows(64),
                            Rows(8))
         known = _hf_arguments._TAKEN | set(_hf_arguments._NO_EFFECT)
-        self.assertFalse(hf._TAKEN & set(hf._NO_EFFECT))
+        self.assertFalse(_hf_arguments._TAKEN & set(_hf_arguments._NO_EFFECT))
         self.assertIn("learning_rate", known)
         with self.assertRaisesRegex(zg.InvalidArgument, "has 4 samples, and a"):
             hf.Trainer(self.model, self.arguments(), Rows(4))

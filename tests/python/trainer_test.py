@@ -502,8 +502,8 @@ with zg.Trainer(plan, load_weights=weights, names=names) as trainer:
         done, _ = self.script("SHIFT = 1" + text, *self.MPIRUN, **self.ROOT_MAY)
         self.assertNotEqual(done.returncode, 0)
         self.assertRegex(done.stderr, "the ranks were started differently: "
-                         "load_weights: load_weights-[0-9a-f]{16} on rank 0, "
-                         "load_weights-[0-9a-f]{16} on rank 1")
+                         "load_weights: load_weights.content-[0-9a-f]{16} on rank 0, "
+                         "load_weights.content-[0-9a-f]{16} on rank 1")
 
     def test_processes_of_torchrun(self):
         """On emulated GPUs, with NCCL between: the bits of the processor."""

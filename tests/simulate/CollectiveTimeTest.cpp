@@ -32,7 +32,7 @@ TEST(CollectiveTime, LargeRingsOfNodesAreNearMeasurements) {
                            {16384, 381.80}}) {
     double bytes = mib * kGiB / 1024;
     double seconds = ringOf(bytes, machine, {4, 8}).seconds;
-    EXPECT_NEAR(bytes * 31 / 32 / seconds / 1e9, rate, 0.15 * rate) << mib;
+    EXPECT_NEAR(bytes * 31 / 32 / seconds / 1e9, rate, 0.05 * rate) << mib;
   }
 }
 

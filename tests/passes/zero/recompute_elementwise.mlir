@@ -83,3 +83,37 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 0 : i64, z
     nn.return %loss, %dw, %g0, %g1 : tensor<1x1xf32>, tensor<16x16xf32>, tensor<16x1xf32>, tensor<16x1xf32>
   }
 }
+
+// -----
+
+// Rows that are joined are kept: who makes them makes them there.
+
+// CHECK-COUNT-3: nn.binary mul
+// CHECK-NOT: zero.recall
+// CHECK-NOT: nn.binary mul
+// CHECK: nn.join_rows
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 0 : i64, zero.accumulate = 1 : i64} {
+  zero.layout units [
+    #zero.unit<"a", f32, elements = 512, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [512], states = [<"param", f32, sharded = false>], placements = [<<"w", module = "", trainable = true, init = normal>, tensor<16x16xf32>, offset = 0>]>,
+    #zero.unit<"b", f32, elements = 512, trainable = true, persistent = false, reason = "module", axes = ["data"], segments = [512], states = [<"param", f32, sharded = false>], placements = [<<"u", module = "", trainable = true, init = normal>, tensor<16x16xf32>, offset = 0>]>] groups [#zero.group<"default">]
+  nn.program @micro(%x: tensor<16x16xf32> {nn.input = #nn.input<"x", per_sample = true>},
+      %a.param: tensor<512xf32> {zero.state = #zero.state<unit = 0, segment = -1, "param", sharded = false>},
+      %b.param: tensor<512xf32> {zero.state = #zero.state<unit = 1, segment = -1, "param", sharded = false>})
+      -> (tensor<1x1xf32>, tensor<16x16xf32>, tensor<32x16xf32>) {
+    %w = zero.view %a.param[0] : tensor<512xf32> -> tensor<16x16xf32>
+    %h = nn.matmul %x, %w : tensor<16x16xf32>, tensor<16x16xf32> -> tensor<16x16xf32>
+    %t = nn.unary tanh %h : tensor<16x16xf32> -> tensor<16x16xf32>
+    %g = nn.binary mul %h, %t : tensor<16x16xf32>
+    %q = nn.matmul %g, %w : tensor<16x16xf32>, tensor<16x16xf32> -> tensor<16x16xf32>
+    %row = nn.reduce sum %q [1] : tensor<16x16xf32> -> tensor<16x1xf32>
+    %rows = nn.broadcast %row : tensor<16x1xf32> -> tensor<16x16xf32>
+    %p = nn.binary mul %q, %rows : tensor<16x16xf32>
+    %z = nn.matmul %p, %w : tensor<16x16xf32>, tensor<16x16xf32> -> tensor<16x16xf32>
+    %u = zero.view %b.param[0] : tensor<512xf32> -> tensor<16x16xf32>
+    %v = nn.binary mul %z, %u : tensor<16x16xf32>
+    %loss = nn.reduce sum %v [0, 1] : tensor<16x16xf32> -> tensor<1x1xf32>
+    %dg = nn.matmul %x, %x : tensor<16x16xf32>, tensor<16x16xf32> -> tensor<16x16xf32> loc("a.gradient")
+    %joined = nn.join_rows %g, %p : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<32x16xf32>
+    nn.return %loss, %dg, %joined : tensor<1x1xf32>, tensor<16x16xf32>, tensor<32x16xf32>
+  }
+}

@@ -28,16 +28,16 @@ TEST(PlanFile, SamePlanHasSameBytesAndComesBack) {
   EXPECT_EQ(loaded.hash_hex.size(), 32u);
 }
 
-TEST(PlanFile, RanksMayHaveTheModelInFoldersOfOneName) {
+TEST(PlanFile, RanksMayHaveCopiesOfAModelsFolder) {
   auto hashOf = [](const char *folder) {
     plan::Plan plan = testing::stageOnePlan();
     plan.mutable_units(0)->mutable_parameters(0)->mutable_source()->set_folder(
         folder);
     return hashOfRanks(std::move(plan));
   };
-  EXPECT_EQ(hashOf("/tmp/a/model-1"), hashOf("/tmp/b/model-1"));
-  EXPECT_NE(hashOf("/tmp/a/model-1"), hashOf("/tmp/a/model-2"));
-  EXPECT_NE(hashOf("/tmp/a/model-1"), hashOf(""));
+  EXPECT_EQ(hashOf("/tmp/a/model.content-1"), hashOf("/tmp/b/model.content-1"));
+  EXPECT_NE(hashOf("/tmp/a/model.content-1"), hashOf("/tmp/a/model.content-2"));
+  EXPECT_NE(hashOf("/tmp/a/model"), hashOf("/tmp/b/model"));
 }
 
 TEST(PlanFile, EveryPrefixIsRefused) {
