@@ -46,16 +46,31 @@ def _evaluation(model: torch.nn.Module, use_cache: bool):
             part.training = mode
 
 
+def _labels_of_model(trainer) -> list[str]:
+    """Returns what the model calls the labels that it takes."""
+    if trainer.args.label_names is not None:
+        return trainer.args.label_names
+    base = getattr(trainer.model, "get_base_model", lambda: trainer.model)()
+    return find_labels(type(base))
+
+
+def for_loss(trainer, batch: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a batch whose labels go to `loss=`, and not to the model: they
+    have names that no argument of it has."""
+    taken = {*_labels_of_model(trainer)} & {*parameters_of(trainer.model)}
+    return {f"loss_{name}" if name in taken else name: one
+            for name, one in batch.items()}
+
+
 def _label_names(trainer, batch: Mapping[str, Any]) -> list[str]:
     """Returns what a batch calls the labels: those of `loss=` are what the model
     does not take."""
+    if trainer._loss is None:
+        return _labels_of_model(trainer)
     if trainer.args.label_names is not None:
-        return trainer.args.label_names
-    if trainer._loss is not None:
-        taken = parameters_of(trainer.model)
-        return [name for name in batch if name not in taken]
-    base = getattr(trainer.model, "get_base_model", lambda: trainer.model)()
-    return find_labels(type(base))
+        return [*for_loss(trainer, dict.fromkeys(trainer.args.label_names))]
+    taken = parameters_of(trainer.model)
+    return [name for name in batch if name not in taken]
 
 
 def _predict(trainer, batch: Mapping[str, Any], ignored: list[str]) -> tuple:

@@ -32,7 +32,7 @@ from ._compile import compile
 from ._hf_arguments import plan_options
 from ._hf_checkpoints import Checkpoints, check_best
 from ._hf_keywords import refuse_others
-from ._hf_predict import Predictions
+from ._hf_predict import Predictions, for_loss
 from ._launch import is_first
 from ._library import InvalidArgument, warn
 from ._trainer import Trainer as _Trainer
@@ -153,7 +153,9 @@ class Trainer(Predictions, Checkpoints):
     def _batch(self, items: list) -> dict[str, torch.Tensor]:
         """Returns a batch of what the model or the loss takes."""
         taken = parameters_of(self.model)
-        if not self.args.remove_unused_columns or self._loss is not None:
+        if self._loss is not None:
+            return for_loss(self, self.data_collator(items))
+        if not self.args.remove_unused_columns:
             return dict(self.data_collator(items))
         collate = self.data_collator
         if _is_of_transformers(collate):  # it takes no columns of text

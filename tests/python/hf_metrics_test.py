@@ -218,6 +218,23 @@ class Metrics(Against):
         self.assertAlmostEqual(trainer.evaluate(Rows(6))["eval_loss"],
                                float(wanted), 5)
 
+    def test_another_loss_than_the_models(self):
+        def smoothed(logits, labels):
+            return torch.nn.functional.cross_entropy(
+                logits.flatten(0, 1), labels.flatten(), label_smoothing=0.1)
+
+        mine = hf.Trainer(copy.deepcopy(self.model), self.arguments(), Rows(32),
+                          Rows(20, seed=2), loss=smoothed,
+                          compute_metrics=accuracy)
+        theirs = transformers.Trainer(
+            self.model, self.arguments("other"), train_dataset=Rows(32),
+            eval_dataset=Rows(20, seed=2), compute_metrics=accuracy,
+            compute_loss_func=lambda output, labels, **_: smoothed(
+                output.logits, labels))
+        self.assertAlmostEqual(mine.train().training_loss,
+                               theirs.train().training_loss, 4)
+        self.equal(mine.evaluate(), theirs.evaluate())
+
     def test_a_loss_beside_the_model(self):
         class Line(torch.nn.Module):
             def __init__(self):
