@@ -26,7 +26,7 @@ _TAKEN = {
     "remove_unused_columns", "train_sampling_strategy", "label_names",
     "load_best_model_at_end", "metric_for_best_model", "greater_is_better",
     "prediction_loss_only", "include_for_metrics", "eval_do_concat_batches",
-    "use_cache"}
+    "use_cache", "activation_checkpointing", "report_to", "run_name", "project"}
 
 #: Maps arguments that ask for nothing that would be missed to the reason.
 _NO_EFFECT = {
@@ -34,6 +34,8 @@ _NO_EFFECT = {
     "dataloader_drop_last": "a plan has one batch size: the last batch is left out",
     "dataloader_pin_memory": "batches go to where the plan reads them",
     "gradient_checkpointing_kwargs": "recomputation is exact however it is made",
+    "activation_checkpointing_kwargs":
+        "recomputation is exact however it is made",
     "use_cpu": "the plan has a target",
     "full_determinism": "every run has the same bits",
     "ddp_find_unused_parameters": "the plan knows them",
@@ -51,9 +53,16 @@ _NO_EFFECT = {
     "eval_accumulation_steps": "predictions are kept as arrays of numpy",
     "resume_from_checkpoint": "train() takes it",
     "do_train": "", "do_eval": "", "do_predict": "", "local_rank": "",
-    "run_name": "", "project": "",
-    "save_only_model": "",
-    "eval_use_gather_object": ""}
+    "save_only_model": "", "eval_use_gather_object": ""}
+
+#: Maps arguments that are refused to what takes their place.
+_INSTEAD = {
+    "label_smoothing_factor": "give loss=, as a function of logits and labels that "
+                              "calls cross_entropy with label_smoothing=",
+    "fsdp": "give zero=3", "fsdp_config": "give zero=3",
+    "deepspeed": "give config=, DeepSpeed's file",
+    "auto_find_batch_size": "give micro_batch=\"auto\", memory= and global_batch=",
+    "bf16_full_eval": "give bf16=True", "fp16_full_eval": "give fp16=True"}
 
 _OPTIMIZERS = {"adamw_torch": "adamw", "adamw_torch_fused": "adamw",
                "adamw_hf": "adamw", "adamw_apex_fused": "adamw", "sgd": "sgd",
@@ -69,8 +78,9 @@ def _refuse_unknown(args) -> None:
     if refused:
         raise InvalidArgument(
             "TrainingArguments has what this trainer does not do: " +
-            ", ".join(f"{name}={getattr(args, name)!r}" for name in refused) +
-            "; leave it out")
+            ", ".join(f"{name}={getattr(args, name)!r}, "
+                      f"{_INSTEAD.get(name, 'leave it out')}"
+                      for name in refused))
     if str(args.optim.value if hasattr(args.optim, "value")
            else args.optim) not in _OPTIMIZERS:
         raise InvalidArgument(f"optim={args.optim}: there are "

@@ -23,6 +23,7 @@ import torch
 import transformers
 from accelerate.data_loader import SeedableRandomSampler
 from torch.utils.data import DataLoader, SequentialSampler
+from transformers.integrations import get_reporting_integration_callbacks
 from transformers.trainer_callback import (CallbackHandler, DefaultFlowCallback,
                                            PrinterCallback, ProgressCallback,
                                            TrainerControl, TrainerState)
@@ -92,7 +93,9 @@ class Trainer(Predictions, Checkpoints):
         shown = (PrinterCallback if args.disable_tqdm and is_first() else
                  ProgressCallback)
         self.callback_handler = CallbackHandler(
-            [DefaultFlowCallback, shown, *(callbacks or [])], model,
+            [DefaultFlowCallback, shown,
+             *get_reporting_integration_callbacks(args.report_to),
+             *(callbacks or [])], model,
             processing_class, None, None)
         self.state, self.control = TrainerState(), TrainerControl()
         self._trainer: _Trainer | None = None

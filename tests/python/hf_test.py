@@ -2,6 +2,7 @@
 
 import copy
 import os
+import unittest.mock
 import warnings
 
 from package import need
@@ -125,12 +126,33 @@ class HuggingFace(Case):
         self.assertEqual(done.global_step, 16)
         self.assertEqual(whole.global_step, 16)
 
+    def test_activations_are_computed_again(self):
+        trainer = hf.Trainer(self.model, self.arguments(
+            gradient_checkpointing=True,
+            gradient_checkpointing_kwargs={"use_reentrant": False}), Rows(64))
+        self.assertEqual(trainer.plan.facts["recompute"], "units")
+
+    def test_where_it_reports_to(self):
+        """transformers' own callbacks say what they need."""
+        class Reports(transformers.TrainerCallback):
+            logged = []
+
+            def on_log(self, args, state, control, logs, **_):
+                self.logged.append(logs)
+
+        with unittest.mock.patch.dict(
+                transformers.integrations.integration_utils
+                .INTEGRATION_TO_CALLBACK, {"tensorboard": Reports}):
+            hf.Trainer(self.model, self.arguments(report_to="tensorboard"),
+                       Rows(16)).train()
+        self.assertEqual(["loss" in one for one in Reports.logged], [True] * 2)
+
     def test_every_argument_is_accounted_for(self):
         for changed, part in (
                 ({"neftune_noise_alpha": 5.0}, "neftune_noise_alpha=5.0"),
-                ({"label_smoothing_factor": 0.1}, "label_smoothing_factor=0.1"),
-                ({"optim": "adafactor"}, "optim"),
-                ({"report_to": "tensorboard"}, "report_to")):
+                ({"label_smoothing_factor": 0.1},
+                 "label_smoothing_factor=0.1, give loss="),
+                ({"optim": "adafactor"}, "optim")):
             with self.assertRaisesRegex(zg.InvalidArgument, part):
                 hf.Trainer(self.model, self.arguments(**changed), Rows(64),
                            Rows(8))
