@@ -61,6 +61,15 @@ class Checkpoints:
     def _checkpoints(self) -> str:
         return os.path.join(self.args.output_dir, "checkpoints")
 
+    def _newest(self) -> str:
+        """Returns the folder whose newest checkpoint a run goes on from."""
+        folder = self._checkpoints()
+        if not os.path.isdir(folder) or not steps_in(folder):
+            raise InvalidArgument(
+                f"resume_from_checkpoint=True: there is no checkpoint in {folder}; "
+                "leave it out to begin, or give the folder of one")
+        return folder
+
     def _refuse_to_mix(self) -> None:
         """Refuses a folder of another run, before the first step."""
         folder = self._checkpoints()

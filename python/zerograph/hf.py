@@ -27,7 +27,8 @@ from transformers.integrations import get_reporting_integration_callbacks
 from transformers.trainer_callback import (CallbackHandler, DefaultFlowCallback,
                                            PrinterCallback, ProgressCallback,
                                            TrainerControl, TrainerState)
-from transformers.trainer_utils import RemoveColumnsCollator, TrainOutput
+from transformers.trainer_utils import (RemoveColumnsCollator, TrainOutput,
+                                        speed_metrics)
 
 from ._compile import compile
 from ._hf_arguments import plan_options
@@ -197,7 +198,7 @@ class Trainer(Predictions, Checkpoints):
         begin = time.time()
         loader = self.get_train_dataloader()
         self._begin(len(loader))
-        resume = (self._checkpoints() if resume_from_checkpoint is True else
+        resume = (self._newest() if resume_from_checkpoint is True else
                   resume_from_checkpoint or None)
         if resume is None:
             self._refuse_to_mix()
@@ -212,12 +213,11 @@ class Trainer(Predictions, Checkpoints):
         finally:
             self._trainer = None
         self._end_with_best()
-        seconds = time.time() - begin
         mean = self._losses / max(1, self._made)
-        metrics = {"train_runtime": seconds, "train_loss": mean,
-                   "train_steps_per_second": self._made / seconds,
-                   "train_samples_per_second":
-                       self._made * self.plan.samples / seconds}
+        metrics = {**speed_metrics("train", begin,
+                                   self._made * self.plan.samples, self._made),
+                   "train_loss": mean}
+        self.log(metrics)
         self.control = self._call("on_train_end")
         return TrainOutput(self.state.global_step, mean, metrics)
 

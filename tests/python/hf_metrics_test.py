@@ -136,6 +136,13 @@ class Batches(Against):
                 hf.Trainer(self.model, self.arguments(eval_strategy="no"),
                            Rows(13))
 
+    def test_nothing_to_go_on_from(self):
+        trainer = hf.Trainer(self.model, self.arguments(eval_strategy="no"),
+                             Rows(16))
+        with self.assertRaisesRegex(zg.InvalidArgument,
+                                    "there is no checkpoint in .*out"):
+            trainer.train(resume_from_checkpoint=True)
+
     def test_a_batch_of_another_length_is_refused(self):
         trainer = hf.Trainer(self.model, self.arguments(eval_strategy="no"),
                              Rows(16, lengths=[12] * 8 + [9] * 8), None, padded)
