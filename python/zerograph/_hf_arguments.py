@@ -69,6 +69,10 @@ _OPTIMIZERS = {"adamw_torch": "adamw", "adamw_torch_fused": "adamw",
                "adagrad": "adagrad", "lion_32bit": "lion"}
 
 
+def _optim(args) -> str:
+    return str(getattr(args.optim, "value", args.optim))
+
+
 def _refuse_unknown(args) -> None:
     """Refuses what is asked for, and would not be done."""
     plain = type(args)(output_dir=args.output_dir)
@@ -81,8 +85,7 @@ def _refuse_unknown(args) -> None:
             ", ".join(f"{name}={getattr(args, name)!r}, "
                       f"{_INSTEAD.get(name, 'leave it out')}"
                       for name in refused))
-    if str(args.optim.value if hasattr(args.optim, "value")
-           else args.optim) not in _OPTIMIZERS:
+    if _optim(args) not in _OPTIMIZERS:
         raise InvalidArgument(f"optim={args.optim}: there are "
                               f"{', '.join(_OPTIMIZERS)}")
 
@@ -97,7 +100,7 @@ def plan_options(args, model: torch.nn.Module) -> dict[str, Any]:
     """Returns what TrainingArguments say of a plan, as options of
     `zg.compile`."""
     _refuse_unknown(args)
-    optim = str(getattr(args.optim, "value", args.optim))
+    optim = _optim(args)
     options: dict[str, Any] = {
         "micro_batch": args.per_device_train_batch_size,
         "accumulate": args.gradient_accumulation_steps,

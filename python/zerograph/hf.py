@@ -122,18 +122,20 @@ class Trainer(Predictions, Checkpoints):
         self._shapes = {name: one.shape[1:] for name, one in example.items()
                         if isinstance(one, torch.Tensor)}
         plan = compile(self.model, example, self._loss, **options)
-        if (self.train_dataset is not None and
-                len(self.train_dataset) < plan.samples):
-            raise InvalidArgument(
-                f"train_dataset has {len(self.train_dataset)} samples, and a "
-                f"step takes {plan.samples}")
-        if (self.train_dataset is not None and
-                len(self.train_dataset) % plan.samples):
-            warn(f"a step takes {plan.samples} samples: the last "
-                 f"{len(self.train_dataset) % plan.samples} of the "
-                 f"{len(self.train_dataset)} of train_dataset are left out in "
-                 "each epoch, which transformers would make a smaller step of")
+        if self.train_dataset is not None:
+            self._check_samples(len(self.train_dataset), plan.samples)
         return plan
+
+    def _check_samples(self, samples: int, of_step: int) -> None:
+        """Refuses fewer samples than a step takes, and warns of those that make
+        no whole step."""
+        if samples < of_step:
+            raise InvalidArgument(f"train_dataset has {samples} samples, and a "
+                                  f"step takes {of_step}")
+        if samples % of_step:
+            warn(f"a step takes {of_step} samples: the last {samples % of_step} "
+                 f"of the {samples} of train_dataset are left out in each epoch, "
+                 "which transformers would make a smaller step of")
 
     def _example(self) -> dict[str, torch.Tensor]:
         """Returns a batch, from which the plan has its shapes."""
@@ -156,12 +158,12 @@ class Trainer(Predictions, Checkpoints):
 
     def _batch(self, items: list) -> dict[str, torch.Tensor]:
         """Returns a batch of what the model or the loss takes."""
-        taken = parameters_of(self.model)
-        if self._loss is not None:
-            return for_loss(self, self.data_collator(items))
-        if not self.args.remove_unused_columns:
-            return dict(self.data_collator(items))
         collate = self.data_collator
+        if self._loss is not None:
+            return for_loss(self, collate(items))
+        if not self.args.remove_unused_columns:
+            return dict(collate(items))
+        taken = parameters_of(self.model)
         if _is_of_transformers(collate):  # it takes no columns of text
             collate = RemoveColumnsCollator(collate, {
                 *taken, "label", "label_ids", *(self.args.label_names or ())})

@@ -14,7 +14,8 @@ import numpy as np  # noqa: E402
 import torch  # noqa: E402
 import transformers  # noqa: E402
 import zerograph as zg  # noqa: E402
-from support import Case, main  # noqa: E402
+from hf_case import HfCase  # noqa: E402
+from support import main  # noqa: E402
 from zerograph import hf  # noqa: E402
 
 
@@ -65,27 +66,9 @@ def accuracy(found):
     return {"accuracy": right.mean(), "count": len(labels)}
 
 
-class Against(Case):
-
-    def setUp(self):
-        super().setUp()
-        warnings.simplefilter("ignore")
-        self.addCleanup(warnings.resetwarnings)
-        torch.manual_seed(0)
-        self.model = transformers.BertForTokenClassification(
-            transformers.BertConfig(
-                hidden_size=32, num_hidden_layers=1, num_attention_heads=4,
-                intermediate_size=48, vocab_size=64, num_labels=2,
-                max_position_embeddings=32, hidden_dropout_prob=0.0,
-                attention_probs_dropout_prob=0.0))
-
-    def arguments(self, folder="out", **changed):
-        return transformers.TrainingArguments(**{
-            "output_dir": self.path(folder), "per_device_train_batch_size": 8,
-            "per_device_eval_batch_size": 6, "num_train_epochs": 2,
-            "learning_rate": 1e-3, "logging_steps": 2, "eval_strategy": "epoch",
-            "save_strategy": "no", "report_to": "none", "disable_tqdm": True,
-            "train_sampling_strategy": "sequential", "use_cpu": True, **changed})
+class Against(HfCase):
+    MODEL = transformers.BertForTokenClassification
+    ARGUMENTS = {"per_device_eval_batch_size": 6}
 
     def both(self, arguments, evaluated=Rows(20, seed=2), given=None,
              train=Rows(32)):

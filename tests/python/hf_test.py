@@ -13,6 +13,7 @@ need("torch", "transformers", "accelerate", "onnxscript")
 import torch  # noqa: E402
 import transformers  # noqa: E402
 import zerograph as zg  # noqa: E402
+from hf_case import HfCase  # noqa: E402
 from support import Case, main  # noqa: E402
 from zerograph import _hf_arguments, hf  # noqa: E402
 
@@ -42,27 +43,8 @@ class Seen(transformers.TrainerCallback):
         control.should_training_stop |= state.global_step == 5
 
 
-class HuggingFace(Case):
-
-    def setUp(self):
-        super().setUp()
-        warnings.simplefilter("ignore")
-        self.addCleanup(warnings.resetwarnings)
-        torch.manual_seed(0)
-        self.model = transformers.BertForSequenceClassification(
-            transformers.BertConfig(
-                hidden_size=32, num_hidden_layers=1, num_attention_heads=4,
-                intermediate_size=48, vocab_size=64, num_labels=2,
-                max_position_embeddings=32, hidden_dropout_prob=0.0,
-                attention_probs_dropout_prob=0.0))
-
-    def arguments(self, **changed):
-        return transformers.TrainingArguments(**{
-            "output_dir": self.path("out"), "per_device_train_batch_size": 8,
-            "num_train_epochs": 2, "learning_rate": 1e-3, "weight_decay": 0.01,
-            "warmup_steps": 2, "logging_steps": 2, "eval_strategy": "epoch",
-            "save_strategy": "no", "report_to": "none", "disable_tqdm": True,
-            "train_sampling_strategy": "sequential", "use_cpu": True, **changed})
+class HuggingFace(HfCase):
+    ARGUMENTS = {"weight_decay": 0.01, "warmup_steps": 2}
 
     def test_the_numbers_are_those_of_transformers(self):
         theirs = copy.deepcopy(self.model)
