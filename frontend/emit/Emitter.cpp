@@ -220,6 +220,10 @@ Value Emitter::convert(Value x, Type element) {
   return builder.create<nn::ConvertOp>(location, typeOf(x).clone(element), x);
 }
 
+Value Emitter::stopGradient(Value x) {
+  return builder.create<nn::StopGradientOp>(location, x);
+}
+
 Value Emitter::reshape(Value x, const Shape &shape) {
   if (elementCount(shape) != typeOf(x).getNumElements()) {
     fail("cannot reshape ", shapeText(shapeOf(x)), " to ", shapeText(shape));

@@ -62,6 +62,7 @@ public:
   Value compare(nn::CompareKind kind, Value x, double y);
   Value select(Value condition, Value onTrue, Value onFalse);
   Value convert(Value x, mlir::Type element);
+  Value stopGradient(Value x);
 
   Value reshape(Value x, const Shape &shape);
   Value broadcastTo(Value x, const Shape &shape);

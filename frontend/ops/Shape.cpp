@@ -1,6 +1,7 @@
 //===- Shape.cpp - the same elements in another shape ---------------------===//
 
 #include "frontend/ops/Ops.h"
+#include "frontend/quirks/PyTorchGradients.h"
 
 #include <algorithm>
 
@@ -124,11 +125,24 @@ void emitSize(Op &op) {
   op.set(0, HostTensor::scalar(elementCount(op.shape(0))));
 }
 
-void emitIdentity(Op &op) { op.forward(0, 0); }
+bool carriesThroughIdentity(const Graph &, const onnx::NodeProto &node, int) {
+  return !stopsGradient(node);
+}
+
+void foldIdentity(Op &op) { op.forward(0, 0); }
+
+void emitIdentity(Op &op) {
+  bool trains = !op.context.loss.name().empty();
+  if (trains && stopsGradient(op.proto()) && Emitter::isFloat(op.value(0))) {
+    op.set(0, op.emit.stopGradient(op.value(0)));
+  } else {
+    op.forward(0, 0);
+  }
+}
 
 const OpDef kOps[] = {
     {"Flatten", 1, emitReshape<flattenShape>, foldReshape<flattenShape>},
-    {"Identity", 1, emitIdentity, emitIdentity},
+    {"Identity", 1, emitIdentity, foldIdentity, carriesThroughIdentity},
     {"Reshape", 5, emitReshape<reshapeShape>, foldReshape<reshapeShape>,
      gradientTo<0>},
     {"Shape", 1, emitShape, nullptr, gradientTo<>},

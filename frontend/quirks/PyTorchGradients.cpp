@@ -70,6 +70,10 @@ bool choosesFirst(Op &op, const std::vector<int64_t> &axes) {
                                        axes.front(), op.shape(0).size()));
 }
 
+bool stopsGradient(const onnx::NodeProto &node) {
+  return fxCallOf(node).isOf("detach");
+}
+
 std::optional<int64_t> paddingRow(const Op &op) {
   FxCall call = fxCallOf(op.proto());
   int64_t row = call.isOf("embedding") ? call.number(2, -1) : -1;

@@ -27,6 +27,9 @@ bool passesAtBounds(const Op &op);
 /// writes amax likewise, which is the rarer.
 bool choosesFirst(Op &op, const std::vector<int64_t> &axes);
 
+/// Returns whether no gradient flows through an Identity: it was detach().
+bool stopsGradient(const onnx::NodeProto &node);
+
 /// Returns an embedding's padding_idx: the row of the table that gets no
 /// gradient from this lookup.
 std::optional<int64_t> paddingRow(const Op &op);

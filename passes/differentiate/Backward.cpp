@@ -73,7 +73,8 @@ private:
       }
     }
     for (Operation &op : body.without_terminator()) {
-      bool depends = llvm::any_of(op.getOperands(),
+      bool depends = !isa<StopGradientOp>(op) &&
+                     llvm::any_of(op.getOperands(),
                                   [&](Value v) { return active.contains(v); });
       for (Value result : op.getResults()) {
         if (depends && isFloat(result)) {

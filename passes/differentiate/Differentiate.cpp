@@ -60,8 +60,12 @@ struct DifferentiatePass
       return signalPassFailure();
     }
     if (failed(differentiate(func))) {
-      signalPassFailure();
+      return signalPassFailure();
     }
+    getOperation().walk([](StopGradientOp op) {
+      op.replaceAllUsesWith(op.getOperand());
+      op.erase();
+    });
   }
 
   LogicalResult differentiate(ProgramOp func) {

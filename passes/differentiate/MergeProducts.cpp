@@ -56,17 +56,6 @@ MatmulOp mergeable(Value summand) {
   return gains && canBeJoined(lhs) && canBeJoined(rhs) ? product : MatmulOp();
 }
 
-/// Joins the rows of tensors that have one element type.
-Value join(OpBuilder &builder, Location location, ArrayRef<Value> parts) {
-  SmallVector<int64_t> shape(shapeOf(parts.front()));
-  shape.front() = 0;
-  for (Value part : parts) {
-    shape.front() += shapeOf(part).front();
-  }
-  Type type = cast<RankedTensorType>(parts.front().getType()).clone(shape);
-  return builder.create<JoinRowsOp>(location, type, parts);
-}
-
 /// Replaces a sum of which at least two summands are mergeable products.
 bool merge(BinaryOp sum) {
   SmallVector<Value> summands, lhs, rhs, others;
@@ -89,9 +78,8 @@ bool merge(BinaryOp sum) {
   }
   OpBuilder builder(sum);
   NNBuilder b(builder, first.getLoc());
-  Value total = b.matmul(
-      join(builder, first.getLoc(), lhs), join(builder, first.getLoc(), rhs),
-      /*transposeA=*/true, /*transposeB=*/false, sum.getType());
+  Value total = b.matmul(b.joinRows(lhs), b.joinRows(rhs), /*transposeA=*/true,
+                         /*transposeB=*/false, sum.getType());
   NNBuilder sums(builder, sum.getLoc());
   for (Value other : others) {
     total = sums.add(total, other);

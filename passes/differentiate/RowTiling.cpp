@@ -86,7 +86,8 @@ private:
       for (Value result : op->getResults()) {
         Value whole = sums.lookupOrNull(result);
         if (auto made = parts.find(result); made != parts.end()) {
-          whole = joined(result, made->second);
+          NNBuilder b(builder, result.getLoc());
+          whole = b.reshape(b.joinRows(made->second), shapeOf(result));
         }
         if (whole) {
           result.replaceUsesWithIf(whole, [&](OpOperand &use) {
@@ -95,14 +96,6 @@ private:
         }
       }
     }
-  }
-
-  Value joined(Value result, ArrayRef<Value> rows) {
-    SmallVector<int64_t> shape(shapeOf(rows.front()));
-    shape.front() = region.rows();
-    Type type = cast<RankedTensorType>(result.getType()).clone(shape);
-    Value whole = builder.create<JoinRowsOp>(result.getLoc(), type, rows);
-    return NNBuilder(builder, result.getLoc()).reshape(whole, shapeOf(result));
   }
 
   /// Moves what reads the region's results after the last of its ops, where

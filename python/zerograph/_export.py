@@ -73,7 +73,13 @@ def _export_older(wrapped, arrays, dims, path) -> None:
 
 def _write(wrapped, arrays, dims, path, said) -> bool:
     """Returns whether the older exporter wrote the file: it does what the newer
-    one cannot."""
+    one cannot. What writes PyTorch's gradients out may keep that one from
+    following forward(), as where it takes a tensor's number."""
+    try:
+        _export_newer(wrapped, arrays, dims, path)
+        return False
+    except Exception:
+        wrapped.has_pytorch_gradients = False
     try:
         _export_newer(wrapped, arrays, dims, path)
         return False
@@ -192,7 +198,7 @@ def export_and_compare(module: torch.nn.Module, example: Any, path: str,
     seen = inspect_loss(module, samples, twice, loss)
     with training(module, seen.before):
         _refuse_cumulative(module)
-        wrapped = with_loss(module, names, seen.loss)
+        wrapped = with_loss(module, names, seen.loss, seen.functions)
         with quiet() as said, written_out() as experts:
             older = _write(wrapped, arrays, dims, path, said)
     says += seen.advice + sorted(experts)
@@ -215,7 +221,11 @@ def export_and_compare(module: torch.nn.Module, example: Any, path: str,
                  if compare == "small" else None) or Comparison(path)
         found.freeze = freeze
         differences = [_in_short(found)] if found.lost else []
-    causes = [] if found.compared and found.ok else seen.may_differ
+    causes = list(seen.may_differ)
+    if not wrapped.has_pytorch_gradients:
+        causes += seen.would_differ
+    if found.compared and found.ok:
+        causes = []
     found.lost = seen.differs + causes + found.lost
     return found, says + seen.differs + causes + differences, lambda: (
         seen.is_sum or

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +13,14 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.weak import WeakTensorKeyDictionary
 
+from ._gradients import Function, functions_of
 from ._library import Error
 from ._run import Run, quiet, run, training, varies
 from ._wrapper import Batch, ParameterRedirect, loss_of
 
 _NUMBERS = {torch.Tensor.item, torch.Tensor.__float__, torch.Tensor.tolist,
             torch.Tensor.numpy}
+_DETACHES = {torch.Tensor.detach, torch.detach}
 _GRADIENTS = {torch.autograd.grad, torch.autograd.backward,
               torch.Tensor.backward}
 
@@ -29,8 +31,8 @@ class _Watch(torch.overrides.TorchFunctionMode):
     def __init__(self):
         super().__init__()
         self.numbers = False  # Python's, or arrays of numpy
-        self.no_grad = False  # something is computed of what is cut off
-        self._cut = WeakTensorKeyDictionary()  # computed while gradients are off
+        self.stops = False  # something is computed of what is cut off
+        self._cut = WeakTensorKeyDictionary()  # detached, or made under no_grad()
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         if func in _GRADIENTS:
@@ -49,8 +51,8 @@ class _Watch(torch.overrides.TorchFunctionMode):
                 if isinstance(one, torch.Tensor) and one.is_floating_point()]
         self.numbers |= func in _NUMBERS and (trained or cut)
         if torch.is_grad_enabled():
-            self.no_grad |= cut and bool(made)
-        elif trained or cut:
+            self.stops |= cut and bool(made)
+        if (func in _DETACHES if torch.is_grad_enabled() else trained or cut):
             for one in made:
                 self._cut[one] = True
         return result
@@ -131,6 +133,10 @@ class Inspection:
     differs: list[str]
     #: Sentences that say why gradients may be others than the file's.
     may_differ: list[str]
+    #: The Functions that the loss depends on, as `functions_of` returns them.
+    functions: Mapping[Function, bool]
+    #: The same, if PyTorch's gradients are not written out.
+    would_differ: list[str]
     #: Sentences that say what else is to be known of the loss.
     advice: list[str]
     #: The loss, as one that takes parameters which it keeps from the module.
@@ -160,23 +166,12 @@ def _places(module: torch.nn.Module) -> dict[str, int]:
     return {name: one.data_ptr() for name, one in module.named_parameters()}
 
 
-def _causes(nodes: set, watch: _Watch) -> list[str]:
+def _causes(functions: Mapping[Function, bool], watch: _Watch) -> list[str]:
     """Says why gradients may be others than those of what is computed."""
-    functions = {type(node).__name__.removesuffix("Backward") for node in nodes
-                 if isinstance(node, torch.autograd.function.BackwardCFunction)}
-    functions.discard("CheckpointFunction")  # it computes the same again
-    causes = []
-    if functions:
-        causes.append(
-            f"the file has what {', '.join(sorted(functions))} of "
-            "torch.autograd.Function computes, and not its backward(): "
-            "gradients are those of its forward()")
-    if watch.no_grad:
-        causes.append(
-            "forward() computes with what is trained under torch.no_grad(), of "
-            "which the file knows nothing: if the loss depends on it, gradients "
-            "go through. zg.export compares them with PyTorch's; .detach() is "
-            "in the file")
+    causes = _of_functions(
+        (one for one, written in functions.items() if not written),
+        "its backward(), which does more than multiply each element of the "
+        "gradient")
     if watch.numbers:
         causes.append(
             "forward() makes numbers of Python or numpy of what is trained, by "
@@ -184,6 +179,27 @@ def _causes(nodes: set, watch: _Watch) -> list[str]:
             "them, gradients go through, and PyTorch has none. zg.export "
             "compares them with PyTorch's; .detach() is in the file")
     return causes
+
+
+def _causes_unwritten(functions: Mapping[Function, bool],
+                      watch: _Watch) -> list[str]:
+    """Says what else is lost where PyTorch's gradients are not written out."""
+    causes = _of_functions(
+        (one for one, written in functions.items() if written), "its backward()")
+    if watch.stops:
+        causes.append(
+            "forward() computes with what torch.no_grad() or detach() gives no "
+            "gradient, and the exporter that can write this module writes "
+            "neither: if the loss depends on it, gradients go through")
+    return causes
+
+
+def _of_functions(lost: Iterable[Function], what: str) -> list[str]:
+    # A checkpoint computes the same again.
+    names = sorted({one.__name__ for one in lost} - {"CheckpointFunction"})
+    return [f"the file has what {', '.join(names)} of torch.autograd.Function "
+            f"computes, and not {what}: gradients are those of its forward()"
+            ] if names else []
 
 
 def _is_sum(first: Run, again: Callable[[], Run]) -> bool:
@@ -245,7 +261,8 @@ def inspect_loss(module: torch.nn.Module, batch: Batch, twice: Batch,
             foreign = [one for one in foreign if any(one is two for two in again)]
         if foreign:
             _refuse_foreign(foreign, loss)
-        causes = _causes(nodes, watch)
+        functions = functions_of(nodes)
+        causes = _causes(functions, watch)
         del nodes
         first.loss = first.loss.detach()
         was_set = [name for name, value in _attributes(module).items()
@@ -282,6 +299,7 @@ def inspect_loss(module: torch.nn.Module, batch: Batch, twice: Batch,
             "would take the same. Turn off what draws them; of speech models of "
             "transformers, config.apply_spec_augment")
     # Places of nodes in the loss are lost by redirecting.
-    return Inspection(differs, causes, advice,
+    return Inspection(differs, causes, functions,
+                      _causes_unwritten(functions, watch), advice,
                       redirected if redirect.found else loss, writes.before,
                       used, is_sum, once_more)

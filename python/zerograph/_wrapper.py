@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_map
 
+from ._gradients import Function, PyTorchGradients
 from ._library import InvalidArgument
 
 Batch = Mapping[str, torch.Tensor]
@@ -136,14 +137,24 @@ class ParameterRedirect(torch.overrides.TorchFunctionMode):
                 else loss)
 
 
-def with_loss(module: torch.nn.Module, names: list[str],
-              loss: Callable | None) -> torch.nn.Module:
+def with_loss(module: torch.nn.Module, names: list[str], loss: Callable | None,
+              functions: Mapping[Function, bool]) -> torch.nn.Module:
     """Returns a module that maps the tensors to the loss. Its parameters are the
-    module's own, by the names that they have there."""
+    module's own, by the names that they have there. While its
+    `has_pytorch_gradients` is true, it writes these out; `functions` are those
+    that the loss depends on."""
 
     class WithLoss(torch.nn.Module):
+        has_pytorch_gradients = True
+
         def compute(self, *arrays):
-            return loss_of(module, dict(zip(names, arrays)), loss)
+            batch = dict(zip(names, arrays))
+            if not self.has_pytorch_gradients:
+                return loss_of(module, batch, loss)
+            if torch.compiler.is_dynamo_compiling():
+                raise NotImplementedError("it knows no function modes")
+            with PyTorchGradients(functions):
+                return loss_of(module, batch, loss)
 
     # Exporters name dims by argument, so each has one.
     arguments = ", ".join(f"array{i}" for i in range(len(names)))

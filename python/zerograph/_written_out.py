@@ -135,6 +135,11 @@ def _batch_norm(input, weight, bias, running_mean, running_var, training,
     return ((input - mean) * scale + bias).to(input.dtype)
 
 
+def _distances(x1, x2, p=2.0, compute_mode=None):
+    """Is torch.cdist."""
+    return torch.linalg.vector_norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
+
+
 def _finite(input):
     """Is torch.isfinite, but `if` takes all of it for true: models of
     transformers ask so whether to clamp, which no file can."""
@@ -209,6 +214,7 @@ def written_out():
             torch.nn.modules.transformer, "_detect_is_causal_mask",
             lambda mask, is_causal=None, size=None: bool(is_causal)))
         patches.enter_context(mock.patch.object(torch, "isfinite", _finite))
+        patches.enter_context(mock.patch.object(torch, "cdist", _distances))
         patches.enter_context(
             mock.patch.object(torch.Tensor, "__bool__", _bool))
         # The newer exporter ends the process over what is computed of .data.

@@ -135,7 +135,8 @@ TEST(Buffer, ThatTheLossDoesNotNeedIsLeft) {
   }
 }
 
-TEST(Detach, OfWhatIsTrainedIsRefused) {
+/// Without a list of parameters, those are trained that a gradient reaches.
+TEST(Detach, StopsTheGradient) {
   onnx::ModelProto model = parse(R"(
 g (float[2] x) => (float loss)
 <float[2] w = {3, 4}, float[2] v = {1, 9}> {
@@ -148,11 +149,19 @@ g (float[2] x) => (float loss)
   entry->set_key(kCall);
   entry->set_value("%fixed : [num_users=1] = call_function[target=torch.ops."
                    "aten.detach.default](args = (%h,), kwargs = {})");
-  expectRefused(importFile(write(model)), {"detach()", "'cut'", "--freeze"});
-  expectAllowed(write(model));
+  Imported imported = importFile(write(model));
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  EXPECT_EQ(imported.count("nn.stop_gradient"), 1);
+  EXPECT_TRUE(imported.parameter("v").getTrainable());
+  EXPECT_FALSE(imported.parameter("w"));
+
+  // Nothing is trained without a loss.
+  model.mutable_graph()->mutable_output(0)->set_name("fixed");
   ImportOptions options;
-  options.freeze = {"w"};
-  EXPECT_TRUE(importFile(write(model), options).status.ok());
+  options.require_loss = false;
+  Imported forward = importFile(write(model), options);
+  ASSERT_TRUE(forward.status.ok()) << forward.error();
+  EXPECT_EQ(forward.count("nn.stop_gradient"), 0);
 }
 
 /// In evaluation mode both of its vectors are weights of the file.

@@ -128,7 +128,7 @@ class Clamped(Classifier):
 
 
 class Doubled(torch.autograd.Function):
-    """Doubles, but not the gradients."""
+    """Doubles, and keeps the signs of gradients alone."""
 
     @staticmethod
     def forward(ctx, x):
@@ -136,7 +136,7 @@ class Doubled(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, gradient):
-        return gradient
+        return gradient.sign()
 
 
 class Buffered(nn.Module):

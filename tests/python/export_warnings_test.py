@@ -30,14 +30,6 @@ class ExportWarnings(ExportCase):
         self.lost(Words(scale_grad_by_freq=True), (ids, self.labels),
                   "scale_grad_by_freq")
         self.lost(Words(max_norm=0.5), (ids, self.labels), "max_norm")
-        self.lost(Buffered("detach"), (self.x, self.labels), "detach()",
-                  "export_models.py:")
-        with self.assertRaisesRegex(zg.InvalidArgument, "^model.onnx: detach.*"
-                                    'export_models.py:[0-9]+ in forward, "first '
-                                    '= first.detach'):
-            self.warnings_of(Buffered("detach"))
-        self.lost(Buffered("no_grad"), (self.x, self.labels),
-                  "'first.weight': PyTorch gives it no gradient")
         self.lost(Unknown(scaled=True),
                   (torch.randn(6, 3, 6, 6), self.labels),
                   "'scale' is in the file, and not trained there")
@@ -135,10 +127,6 @@ class ExportWarnings(ExportCase):
                       F.cross_entropy, compare=False)
 
     def test_gradients_that_are_not_in_the_file(self):
-        class Straight(Classifier):
-            def forward(self, x):
-                return Doubled.apply(super().forward(x))
-
         class Scaled(Classifier):
             def forward(self, x):
                 y = super().forward(x)
@@ -150,8 +138,6 @@ class ExportWarnings(ExportCase):
                     self.hidden.weight.clamp_(-0.1, 0.1)
                 return super().forward(x)
         for module, text in (
-                (Straight(), "Doubled of torch.autograd.Function"),
-                (Buffered("no_grad"), "under torch.no_grad"),
                 (Scaled(), "numbers of Python.*'hidden.weight': the gradient"),
                 (Bound(), "forward.. changes hidden.weight in place")):
             self.assertRegex("; ".join(self.warnings_of(module)), text)

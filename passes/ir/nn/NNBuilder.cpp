@@ -136,6 +136,15 @@ Value NNBuilder::gather(Value table, Value indices) {
                                   indices);
 }
 
+Value NNBuilder::joinRows(ArrayRef<Value> parts) {
+  SmallVector<int64_t> shape(shapeOf(parts.front()));
+  for (Value part : parts.drop_front()) {
+    shape.front() += shapeOf(part).front();
+  }
+  return builder.create<JoinRowsOp>(location,
+                                    typeOf(parts.front()).clone(shape), parts);
+}
+
 Value NNBuilder::reduce(ReduceKind kind, Value x, ArrayRef<int64_t> dims) {
   if (dims.empty()) {
     return x;
