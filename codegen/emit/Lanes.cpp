@@ -245,3 +245,22 @@ Value Lanes::horizontal(Value x,
   }
   return b.create<vector::ExtractOp>(x, ArrayRef<int64_t>{0});
 }
+
+void Lanes::transpose(MutableArrayRef<Value> rows) {
+  // Exchanges blocks of half the size at a time, between rows that far apart.
+  for (int64_t half = width / 2; half > 0; half /= 2) {
+    SmallVector<int64_t> low, high;
+    for (int64_t lane = 0; lane < width; ++lane) {
+      bool second = (lane & half) != 0;
+      low.push_back(second ? width + lane - half : lane);
+      high.push_back(second ? width + lane : lane + half);
+    }
+    for (int64_t row = 0; row < width; ++row) {
+      if ((row & half) == 0) {
+        Value x = rows[row], y = rows[row + half];
+        rows[row] = b.create<vector::ShuffleOp>(x, y, low);
+        rows[row + half] = b.create<vector::ShuffleOp>(x, y, high);
+      }
+    }
+  }
+}

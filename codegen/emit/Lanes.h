@@ -87,6 +87,8 @@ public:
   Value maskBelow(int64_t count);
   /// Combines the lanes: 16 -> 8 -> 4 -> 2 -> 1, of sixteen.
   Value horizontal(Value x, llvm::function_ref<Value(Value, Value)> combine);
+  /// Transposes as many vectors as each has lanes.
+  void transpose(MutableArrayRef<Value> rows);
 
 private:
   static Type scalar(Type type);

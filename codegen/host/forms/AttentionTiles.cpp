@@ -71,15 +71,34 @@ void AttentionTiles::bring(Body &operand, Node *node, const OperandRows &rows,
 }
 
 void AttentionTiles::transpose(const Tile &from, const Tile &to) {
-  body.loop(l.index(0), l.index(to.rows), 1, {}, [&](Value row, ValueRange) {
-    for (int64_t col = 0; col < to.cols; col += kLanes) {
-      Value lane = l.add(l.iota(l.indexType), l.splat(l.index(col)));
-      Value places = l.add(l.mul(lane, l.integer(lane.getType(), from.cols)),
-                           l.splat(row));
-      store(to, row, col, body.gather(from.pointer, places, element, {}, {}));
+  auto place = [&](const Tile &tile, Value row, int64_t more, Value col) {
+    Value moreRow = l.add(row, l.index(more));
+    return l.add(l.mul(moreRow, l.index(tile.cols)), col);
+  };
+  auto block = [&](Value row, int64_t rows, Value col) {
+    SmallVector<Value> lines;
+    for (int64_t lane = 0; lane < kLanes; ++lane) {
+      lines.push_back(body.load(from.pointer, place(from, col, lane, row),
+                                element, /*asVector=*/true, {}));
     }
-    return SmallVector<Value>();
-  });
+    l.transpose(lines);
+    for (int64_t lane = 0; lane < rows; ++lane) {
+      body.store(to.pointer, place(to, row, lane, col), lines[lane], {});
+    }
+  };
+  body.loop(l.index(0), l.index(to.cols), kLanes, {},
+            [&](Value col, ValueRange) {
+              int64_t rest = to.rows % kLanes, whole = to.rows - rest;
+              body.loop(l.index(0), l.index(whole), kLanes, {},
+                        [&](Value row, ValueRange) {
+                          block(row, kLanes, col);
+                          return SmallVector<Value>();
+                        });
+              if (rest != 0) {
+                block(l.index(whole), rest, col);
+              }
+              return SmallVector<Value>();
+            });
 }
 
 void AttentionTiles::multiplyBlock(const Tile &c, const LeftFactor &a,
