@@ -37,15 +37,20 @@ struct PartShape {
 
 /// oneDNN multiplies f32 by a plain B in place. On processors with AMX, rows a
 /// multiple of 4 KiB apart then compete for the same cache sets: half the speed
-/// was measured on a Xeon, and no loss on an EPYC with AVX-512. Packing is one
-/// pass over B, which pays where A has enough rows.
+/// was measured on a Xeon, and no loss on an EPYC with AVX-512.
+bool rowsCompete(plan::ElementType type, bool transposed, uint64_t leading) {
+  return type == plan::F32 && !transposed && leading * 4 % 4096 == 0;
+}
+
+/// Packing is one pass over B, which pays where A has enough rows.
 bool packsB(const PartShape &shape, Packing packing) {
   bool can = shape.type == plan::F32 && !shape.transpose_b &&
              shape.batch == 1 && shape.k > 1 && shape.n > 1;
   if (packing != Packing::automatic) {
     return can && packing == Packing::always;
   }
-  return can && shape.m >= 64 && shape.ldb * 4 % 4096 == 0 &&
+  return can && shape.m >= 64 &&
+         rowsCompete(shape.type, shape.transpose_b, shape.ldb) &&
          effectiveIsa() == "avx512_core_amx";
 }
 
@@ -211,7 +216,10 @@ struct CutProduct {
 absl::StatusOr<CutProduct> cut(const plan::Matmul &matmul, Packing packing) {
   ZG_RETURN_IF_ERROR(checkType(matmul));
   CutProduct product;
-  product.parts = cutMatmul(matmul.batch(), matmul.m(), matmul.n(), matmul.k());
+  bool mayPack = rowsCompete(matmul.element_type(), matmul.transpose_b(),
+                             matricesOf(matmul).b.leading);
+  product.parts =
+      cutMatmul(matmul.batch(), matmul.m(), matmul.n(), matmul.k(), mayPack);
   for (const MatmulPart &part : product.parts) {
     ZG_ASSIGN_OR_RETURN(auto primitive,
                         primitiveOf(shapeOf(matmul, part, packing)));

@@ -30,14 +30,16 @@ cutRange(uint64_t extent, uint64_t grain, uint64_t pieces) {
 } // namespace
 
 std::vector<MatmulPart> zerograph::cutMatmul(uint64_t batch, uint64_t m,
-                                             uint64_t n, uint64_t k) {
+                                             uint64_t n, uint64_t k,
+                                             bool mayPack) {
   double flops = 2.0 * double(batch) * double(m) * double(n) * double(k);
   uint64_t wanted =
       uint64_t(std::clamp(flops / kFlopsOfPart, 1.0, double(kMostParts)));
   uint64_t batches = std::min(batch, wanted);
   uint64_t pieces =
       std::max<uint64_t>(1, wanted / std::max<uint64_t>(1, batches));
-  bool along_n = n >= kColumns * pieces;
+  bool along_n =
+      n >= kColumns * pieces && (n > m || mayPack || m < kRows * pieces);
   auto columns = cutRange(n, kColumns, along_n ? pieces : 1);
   auto rows = cutRange(m, kRows, along_n ? 1 : pieces);
 

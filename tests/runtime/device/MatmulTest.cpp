@@ -250,14 +250,35 @@ TEST(MatmulTest, RepeatedRunsHaveTheSameBits) {
 }
 
 TEST(MatmulTest, PartsFollowFromTheShapeAlone) {
-  EXPECT_EQ(cutMatmul(1, 8, 8, 8).size(), 1u);
-  EXPECT_EQ(cutMatmul(1, 256, 3072, 768).size(), 8u);
-  EXPECT_EQ(cutMatmul(96, 64, 64, 64).size(), 6u);
-  EXPECT_EQ(cutMatmul(1, 50257, 64, 768).size(), 8u);
-  EXPECT_EQ(cutMatmul(3, 512, 512, 512).size(), 6u);
-  for (const MatmulPart &part : cutMatmul(1, 256, 3072, 768)) {
-    EXPECT_EQ(part.n_begin % 64, 0u);
-    EXPECT_EQ(part.m_end - part.m_begin, 256u);
+  auto count = [](uint64_t batch, uint64_t m, uint64_t n, uint64_t k) {
+    return cutMatmul(batch, m, n, k, /*mayPack=*/false).size();
+  };
+  EXPECT_EQ(count(1, 8, 8, 8), 1u);
+  EXPECT_EQ(count(1, 256, 3072, 768), 8u);
+  EXPECT_EQ(count(96, 64, 64, 64), 6u);
+  EXPECT_EQ(count(1, 50257, 64, 768), 8u);
+  EXPECT_EQ(count(3, 512, 512, 512), 6u);
+}
+
+/// The other matrix is read once by each part: the smaller one.
+TEST(MatmulTest, TheGreaterSideIsCut) {
+  struct {
+    uint64_t m, n;
+    bool mayPack, rows;
+  } cases[] = {{256, 3072, false, false}, {3072, 768, false, true},
+               {768, 768, false, true},   {100, 96, false, true},
+               {64, 64, false, true},     {4096, 1024, true, false},
+               {4096, 64, true, true},    {64, 2048, true, false}};
+  for (const auto &one : cases) {
+    std::vector<MatmulPart> parts =
+        cutMatmul(1, one.m, one.n, /*k=*/8192, one.mayPack);
+    EXPECT_GT(parts.size(), 1u) << one.m << " x " << one.n;
+    for (const MatmulPart &part : parts) {
+      EXPECT_EQ(part.m_end - part.m_begin < one.m, one.rows)
+          << one.m << " x " << one.n;
+      EXPECT_EQ(part.n_end - part.n_begin < one.n, !one.rows);
+      EXPECT_EQ(part.m_begin % 16 + part.n_begin % 64, 0u);
+    }
   }
 }
 
@@ -266,7 +287,7 @@ TEST(MatmulTest, PartsCoverTheResultOnce) {
   for (const Shape &shape : shapes()) {
     std::vector<int> covered(shape.batch * shape.m * shape.n);
     for (const MatmulPart &part :
-         cutMatmul(shape.batch, shape.m, shape.n, shape.k)) {
+         cutMatmul(shape.batch, shape.m, shape.n, shape.k, /*mayPack=*/false)) {
       for (uint64_t batch = part.batch_begin; batch < part.batch_end; ++batch) {
         for (uint64_t i = part.m_begin; i < part.m_end; ++i) {
           for (uint64_t j = part.n_begin; j < part.n_end; ++j) {
