@@ -53,6 +53,7 @@ void CudaCode::describe(plan::Plan &plan) const {
   if (!device.math_library().empty()) {
     device.set_allow_tf32(target.allowTf32);
   }
+  device.set_fast_math(target.fastMath);
 }
 
 LogicalResult CudaCode::finish(plan::Plan &plan) {

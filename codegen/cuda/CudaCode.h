@@ -16,7 +16,7 @@ public:
   /// Loads the dialects code generation needs into the context.
   CudaCode(MLIRContext *context, CudaTarget target)
       : target(std::move(target)), context(context),
-        kernels(context, this->target.library) {}
+        kernels(context, this->target.library, this->target.fastMath) {}
 
   LogicalResult add(Operation *op, zerograph::plan::Kernel &kernel) override;
   void describe(zerograph::plan::Plan &plan) const override;

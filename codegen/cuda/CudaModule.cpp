@@ -2,6 +2,7 @@
 
 #include "codegen/cuda/CudaModule.h"
 
+#include "codegen/cuda/forms/FastMath.h"
 #include "codegen/cuda/forms/Forms.h"
 #include "codegen/emit/Kernel.h"
 #include "codegen/emit/Lower.h"
@@ -52,12 +53,22 @@ static LogicalResult checkLimits(Operation *op, const CudaKernelInfo &info) {
   return success();
 }
 
-CudaModuleBuilder::CudaModuleBuilder(MLIRContext *context, bool tensorCores)
-    : context(context), tensorCores(tensorCores) {
+CudaModuleBuilder::CudaModuleBuilder(MLIRContext *context, bool tensorCores,
+                                     bool fastMath)
+    : context(context), tensorCores(tensorCores), fastMath(fastMath) {
   emit::loadEmitDialects(context);
   context->loadDialect<NVVM::NVVMDialect>();
   registerNVVMDialectTranslation(*context);
+  begin();
+}
+
+/// Begins a module, which says how functions in it are computed.
+void CudaModuleBuilder::begin() {
   module = ModuleOp::create(UnknownLoc::get(context));
+  if (fastMath) {
+    (*module)->setAttr(cuda::kFastMathAttr, UnitAttr::get(context));
+  }
+  count = 0;
 }
 
 FailureOr<CudaKernelInfo> CudaModuleBuilder::add(Operation *op) {
@@ -87,8 +98,7 @@ void CudaModuleBuilder::addFold(Type wire, StringRef symbol) {
 std::unique_ptr<llvm::Module>
 CudaModuleBuilder::finish(llvm::LLVMContext &llvmContext) {
   OwningOpRef<ModuleOp> finished = std::move(module);
-  module = ModuleOp::create(UnknownLoc::get(context));
-  count = 0;
+  begin();
   return emit::toLLVM(*finished, llvmContext,
                       NVVM::NVVMDialect::getDialectNamespace());
 }

@@ -48,7 +48,9 @@ class CudaModuleBuilder {
 public:
   /// Loads the dialects that code generation needs into the context.
   /// `tensorCores`: attention in 16 bits may have other bits than the host's.
-  explicit CudaModuleBuilder(MLIRContext *context, bool tensorCores = false);
+  /// `fastMath`: so may exponentials and reciprocals of f32.
+  explicit CudaModuleBuilder(MLIRContext *context, bool tensorCores = false,
+                             bool fastMath = false);
 
   /// Emits an nn.kernel, or an nn.matmul as fma chains in the order of k. Each
   /// call gives other symbols. Errors are reported on the op.
@@ -67,8 +69,10 @@ private:
   FailureOr<CudaKernelInfo> emitForm(ImplicitLocOpBuilder &b,
                                      nn::KernelOp kernel, StringRef symbol);
 
+  void begin();
+
   MLIRContext *context;
-  bool tensorCores;
+  bool tensorCores, fastMath;
   OwningOpRef<ModuleOp> module;
   unsigned count = 0;
 };

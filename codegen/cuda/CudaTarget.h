@@ -25,6 +25,8 @@ struct CudaTarget {
   bool convolution = false;
   /// Both of f32 may round what they multiply to TF32.
   bool allowTf32 = false;
+  /// Kernels approximate exponentials and reciprocals of f32.
+  bool fastMath = false;
   /// NCCL adds gradients up, in an order of its own.
   bool anyOrder = false;
 };

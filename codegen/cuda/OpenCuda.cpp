@@ -58,6 +58,7 @@ absl::StatusOr<Target> zg::openCuda(const TargetOptions &asked) {
   target->library = options.matmul == "library";
   target->convolution = convolver.library;
   target->allowTf32 = options.allow_tf32;
+  target->fastMath = options.math == "fast";
   target->anyOrder = options.reduction == "nccl";
   if (target->anyOrder && options.ranks == 1) {
     return absl::InvalidArgumentError(

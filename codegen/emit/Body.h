@@ -49,7 +49,9 @@ public:
   /// Emits in the function of another body what another graph has.
   Body(const Body &other, Graph &graph, int64_t width)
       : Body(other.lanes.b, graph, other.pointers, other.resultCount, width,
-             other.alignment, other.lanes.indexType.getWidth()) {}
+             other.alignment, other.lanes.indexType.getWidth()) {
+    lanes.approximation = other.lanes.approximation;
+  }
 
   Lanes lanes;
   Graph &graph;

@@ -25,6 +25,18 @@ Type valueType(Type element);
 /// An element of a constant as it is computed with.
 TypedAttr valueAttr(TypedAttr element);
 
+class Lanes;
+
+/// Functions of f32 as a device approximates them.
+class Approximation {
+public:
+  virtual ~Approximation() = default;
+  /// Emits 2^x.
+  virtual Value power(Lanes &lanes, Value x) const = 0;
+  /// Emits 1/x.
+  virtual Value reciprocal(Lanes &lanes, Value x) const = 0;
+};
+
 class Lanes {
 public:
   /// `width`: lanes of a vector, a power of two. `indexBits`: of the numbers
@@ -36,6 +48,8 @@ public:
   ImplicitLocOpBuilder &b;
   const int64_t width;
   const IntegerType indexType;
+  /// Is null where functions have the bits that every device gives them.
+  const Approximation *approximation = nullptr;
 
   /// Returns a vector of lanes; of one lane, the element itself.
   Type vectorOf(Type element) const;

@@ -199,6 +199,39 @@ Value emitSigmoid(Lanes &l, Value x) {
   return l.div(one, l.add(one, e));
 }
 
+/// Computes tanh as 1 - 2 / (1 + exp(2|x|)), with the sign of x. Where x is so
+/// small that this would lose digits, tanh is x, to 1e-4 of it.
+Value approximateTanh(Lanes &l, Value x) {
+  Type type = x.getType();
+  Value a = l.b.create<math::AbsFOp>(x), one = l.real(type, 1.0);
+  Value e = l.approximation->power(l, l.mul(a, l.real(type, 2.88539008)));
+  Value half = l.approximation->reciprocal(l, l.add(one, e));
+  Value big = l.fma(l.real(type, -2.0), half, one);
+  big = l.b.create<math::CopySignOp>(big, x);
+  return l.select(l.compare(FP::OLT, a, l.real(type, 0.015625)), x, big);
+}
+
+/// Returns a function of f32 as the device approximates it, or null.
+Value approximate(Lanes &l, nn::UnaryKind kind, Value x) {
+  Type type = x.getType();
+  auto power = [&](double factor) {
+    return l.approximation->power(l, l.mul(x, l.real(type, factor)));
+  };
+  switch (kind) {
+  case nn::UnaryKind::exp:
+    return power(1.44269504);
+  case nn::UnaryKind::sigmoid:
+    return l.approximation->reciprocal(
+        l, l.add(l.real(type, 1.0), power(-1.44269504)));
+  case nn::UnaryKind::tanh:
+    return approximateTanh(l, x);
+  case nn::UnaryKind::reciprocal:
+    return l.approximation->reciprocal(l, x);
+  default:
+    return {};
+  }
+}
+
 Value emitSign(Lanes &l, Value x) {
   Type type = x.getType();
   Value signedOne = l.b.create<math::CopySignOp>(l.real(type, 1.0), x);
@@ -215,6 +248,11 @@ Value emitSine(Lanes &l, Value x, int64_t quarters) {
 
 Value emit::emitFloatUnary(Lanes &l, nn::UnaryKind kind, Value x) {
   Type type = x.getType();
+  if (l.approximation && !isF64(x)) {
+    if (Value result = approximate(l, kind, x)) {
+      return result;
+    }
+  }
   switch (kind) {
   case nn::UnaryKind::neg:
     return l.b.create<arith::NegFOp>(x);

@@ -3,7 +3,8 @@
 // One expansion of each function for vectors and scalars, without libm: an
 // element's bits do not depend on its place in a row or on the machine's C
 // library. f32 functions are within 2 ulp, f64 ones within 1e-15 relative
-// (sine and cosine: of arguments below 1e5).
+// (sine and cosine: of arguments below 1e5). A device that approximates f32
+// does so for exponentials and what is made of them, and for reciprocals.
 //
 //===----------------------------------------------------------------------===//
 

@@ -111,7 +111,8 @@ std::string targetText(const plan::Target &target) {
   for (const std::string &part : {target.math_library(), target.math_isa()}) {
     absl::StrAppend(&text, part.empty() ? "" : ", ", part);
   }
-  return absl::StrCat(text, target.allow_tf32() ? ", TF32" : "");
+  return absl::StrCat(text, target.allow_tf32() ? ", TF32" : "",
+                      target.fast_math() ? ", fast math" : "");
 }
 
 /// By class, what is live in each arena when most is, and what is allocated.

@@ -99,6 +99,11 @@ absl::Status validateHeader(const plan::Plan &plan) {
       return invalid("the plan allows TF32 on the device ", device.device(),
                      ", which has none; only cuda has");
     }
+    if (device.fast_math() && !isGpu(device)) {
+      return invalid("the plan has kernels that approximate functions on the "
+                     "device ",
+                     device.device(), "; only those of cuda do");
+    }
   }
   return validateGroups(plan);
 }

@@ -18,9 +18,10 @@ using namespace mlir::zg;
 using namespace mlir::zg::testing;
 namespace emulator = zerograph::emulator;
 
-CudaKernels::CudaKernels(ArrayRef<Operation *> ops, bool tensorCores)
+CudaKernels::CudaKernels(ArrayRef<Operation *> ops, bool tensorCores,
+                         bool fastMath)
     : ops(ops.begin(), ops.end()) {
-  CudaModuleBuilder builder(ops.front()->getContext(), tensorCores);
+  CudaModuleBuilder builder(ops.front()->getContext(), tensorCores, fastMath);
   for (Operation *op : ops) {
     FailureOr<CudaKernelInfo> added = builder.add(op);
     if (failed(added)) {

@@ -20,7 +20,8 @@ using Bytes = std::vector<char>;
 class CudaKernels {
 public:
   /// Reports failures to GoogleTest; then `ok()` is false.
-  explicit CudaKernels(ArrayRef<Operation *> ops, bool tensorCores = false);
+  explicit CudaKernels(ArrayRef<Operation *> ops, bool tensorCores = false,
+                       bool fastMath = false);
 
   bool ok() const { return kernels != nullptr; }
   const std::string &ptx(StringRef architecture) const {

@@ -108,13 +108,13 @@ uint32_t roundPair(float high, float low) {
   return round(high) << 16 | round(low);
 }
 
-/// Returns 2^x, with zeros in place of subnormal numbers.
-float power(float x) {
-  auto flushed = [](float value) {
-    return std::fpclassify(value) == FP_SUBNORMAL ? 0.0f : value;
-  };
-  return flushed(std::exp2(flushed(x)));
+float flushed(float x) {
+  return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0f, x) : x;
 }
+
+/// These have zeros in place of subnormal numbers.
+float power(float x) { return flushed(std::exp2(flushed(x))); }
+float reciprocal(float x) { return flushed(1 / flushed(x)); }
 
 } // namespace
 
@@ -134,6 +134,7 @@ const std::vector<Instruction> &zerograph::emulator::tensorInstructions() {
       {"emulator.ff2bf16x2.rn", pointerTo(roundPair<toBrain>)},
       {"emulator.ff2f16x2.rn", pointerTo(roundPair<toHalf>)},
       {"emulator.ex2.approx.ftz.f", pointerTo(power)},
+      {"emulator.rcp.approx.ftz.f", pointerTo(reciprocal)},
   };
   return all;
 }

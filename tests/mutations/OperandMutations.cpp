@@ -106,9 +106,11 @@ Change beyondSlice(plan::Plan &plan, Random &random) {
   return std::nullopt;
 }
 
-/// Scratch aside, of which only the device knows how much is needed.
+/// Returns whether an access is of scratch: only the device knows how much is
+/// needed. It follows two operands, a result and a bias.
 bool isScratch(const plan::Step &step, int index) {
-  return (step.has_matmul() || step.has_convolution()) && index == 3;
+  return step.has_matmul() ? index == 3 + int(step.matmul().bias())
+                           : step.has_convolution() && index == 3;
 }
 
 Change halveBytes(plan::Plan &plan, Random &random) {

@@ -93,6 +93,18 @@ TEST(StepWork, ProductsAreAsFastAsTheirTypeAllows) {
   EXPECT_EQ(half.work().bound(), Resource::Compute);
 }
 
+TEST(StepWork, ApproximatedFunctionsTakeLess) {
+  OneStep kernel("h100-sxm");
+  kernel.step.mutable_launch();
+  plan::Operations &count = *kernel.plan.add_kernels()->add_operations();
+  count.set_type(plan::F32);
+  count.set_special(uint64_t(1) << 40);
+  double exact = kernel.work().seconds;
+  EXPECT_EQ(kernel.work().bound(), Resource::Compute);
+  kernel.plan.mutable_devices(0)->set_fast_math(true);
+  EXPECT_LT(kernel.work().seconds, 0.5 * exact);
+}
+
 TEST(StepWork, GathersKeepLinksAndSomeMultiprocessors) {
   OneStep gather("h100-sxm");
   gather.step.mutable_all_gather();

@@ -104,6 +104,21 @@ class Cuda(Case):
             for a, b in zip(near, values_of(one[name]), strict=True):
                 self.assertLess(abs(a - b), least, name)
 
+    def test_functions_that_are_approximated(self):
+        """They have the same bits at every stage, and nearly the CPU's."""
+        one = ["--accumulate", "2"]
+        self.succeeds(*LIBRARY, *one, "--save-weights", "host")
+        for name, options in (("one", one),
+                              ("two", ["--ranks", "2", "--zero", "3"])):
+            self.by_library(*options, "--math", "fast", "--save-weights", name)
+        self.by_library(*one, "--save-weights", "exact")
+        self.assertEqual(self.tensors("two"), self.tensors("one"))
+        self.assertNotEqual(self.tensors("exact"), self.tensors("one"))
+        for name, host in self.tensors("host").items():
+            for a, b in zip(values_of(host), values_of(self.tensors("one")[name]),
+                            strict=True):
+                self.assertLess(abs(a - b), 1e-3 * abs(a) + 1e-5, name)
+
     def test_products_by_cublaslt(self):
         for graph in "off", "compute", "all":
             count = self.by_library("--graph", graph, "--save-weights", graph,

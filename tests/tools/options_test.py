@@ -124,6 +124,10 @@ class PlansForGpus(Case):
         text = self.succeeds("inspect", "x.zgplan").stdout
         return next(line for line in text.splitlines() if "target:" in line)
 
+    def plan(self):
+        with open(self.path("x.zgplan"), "rb") as file:
+            return file.read()
+
     def products(self):
         report = json.loads(self.succeeds("inspect", "x.zgplan", "--json").stdout)
         return [step for step in report["steps"] if step["op"] == "matmul"]
@@ -136,6 +140,17 @@ class PlansForGpus(Case):
         self.succeeds(*self.CUDA, "--allow-tf32")
         self.assertRegex(self.target(), "cuBLASLt, TF32$")
         self.succeeds("verify", "x.zgplan")
+
+    def test_functions_are_approximated(self):
+        self.succeeds(*self.CUDA, "--math", "fast")
+        self.assertRegex(self.target(), "cuBLASLt, fast math$")
+        self.assertIn(b".approx", self.plan())
+        self.succeeds(*self.CUDA)
+        self.assertNotIn(b".approx", self.plan())
+        self.refused(*self.CUDA, "--math", "fast", "--matmul", "generated",
+                     parts=["--math", "--matmul generated", "the CPU's bits"])
+        self.assertIn("--math fast has no effect",
+                      self.succeeds(*COMPILE, "--math", "fast").stderr)
 
     def test_or_are_generated(self):
         result = self.succeeds(*self.CUDA, "--matmul", "generated")

@@ -2,6 +2,7 @@
 
 #include "codegen/cuda/forms/CudaBody.h"
 
+#include "codegen/cuda/forms/FastMath.h"
 #include "codegen/cuda/forms/Forms.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -65,6 +66,11 @@ CudaBody::Function CudaBody::beginFunction(ImplicitLocOpBuilder &b,
   result.buffers.assign(arguments.begin(), arguments.begin() + buffers);
   result.scratch = threads.scratch ? Value(arguments.back()) : Value();
   return result;
+}
+
+const Approximation *CudaBody::approximationOf(ImplicitLocOpBuilder &b) {
+  auto module = b.getBlock()->getParentOp()->getParentOfType<ModuleOp>();
+  return module->hasAttr(kFastMathAttr) ? &fastMath() : nullptr;
 }
 
 /// With room for what loops and the last block of a grid count beyond the end.

@@ -107,8 +107,11 @@ private:
       : Body(builder, graph, function.buffers, op->getNumResults(),
              threads.width, kAccessBytes, indexBitsOf(op, graph)),
         scratchPointer(function.scratch), threads(threads),
-        function(std::move(function)) {}
+        function(std::move(function)) {
+    lanes.approximation = approximationOf(builder);
+  }
 
+  static const Approximation *approximationOf(ImplicitLocOpBuilder &b);
   static unsigned indexBitsOf(Operation *op, const Graph &graph);
 
   Value shuffleElement(Value element, int32_t bit);

@@ -126,6 +126,8 @@ const Fault kFaults[] = {
     {"names axis 1 of 1", [](plan::Plan &p) { p.mutable_loss()->set_axes(0, 1); }},
     {"allows TF32 on the device host",
      [](plan::Plan &p) { p.mutable_devices(0)->set_allow_tf32(true); }},
+    {"approximate functions on the device host",
+     [](plan::Plan &p) { p.mutable_devices(0)->set_fast_math(true); }},
     // Faults that the format can express: no runtime can do this yet.
     {"a mesh of 2 axes, expected one; not built yet",
      [](plan::Plan &p) {
