@@ -5,17 +5,28 @@
 
 #include "runtime/base/Text.h"
 
+#include <algorithm>
+
 namespace zerograph::frontend {
 
-/// Finds buffers that a forward pass changes and the loss depends on. Those of
-/// a normalization in training mode are its outputs.
+/// Returns whether a buffer is a statistic of normalizations, which in training
+/// mode are their outputs, and which nothing else reads.
+static bool isStatistic(const Graph &graph, const std::string &buffer) {
+  auto users = graph.users.find(buffer);
+  return users == graph.users.end() ||
+         std::all_of(users->second.begin(), users->second.end(), [&](int n) {
+           return graph.proto.node(n).op_type() == "BatchNormalization";
+         });
+}
+
+/// Finds buffers that a forward pass changes and the loss depends on. The file
+/// has no node of the change where only the next pass reads the buffer.
 static std::vector<Finding> findChanged(const TrainedModel &model) {
   const Graph &graph = model.graph;
-  std::map<std::string, std::string> changed; // value -> buffer
+  std::set<std::string> changed;
   for (const auto &[value, kind, buffer] : signatureEntries(graph)) {
-    if (kind == "BUFFER_MUTATION" && graph.producer.count(value) != 0 &&
-        graph.initializers.count(buffer) != 0) {
-      changed[value] = buffer;
+    if (kind == "BUFFER_MUTATION" && graph.initializers.count(buffer) != 0) {
+      changed.insert(buffer);
     }
   }
   if (changed.empty()) {
@@ -23,25 +34,23 @@ static std::vector<Finding> findChanged(const TrainedModel &model) {
   }
   std::set<std::string> origins = graph.originsOf(model.loss);
   std::vector<std::string> found;
-  for (const auto &[value, buffer] : changed) {
-    const onnx::NodeProto &node = graph.proto.node(graph.producer.at(value));
-    if (origins.count(buffer) != 0 && node.op_type() != "BatchNormalization") {
-      found.push_back(
-          absl::StrCat("'", buffer, "' (node '", nodeName(node), "')"));
+  for (const std::string &buffer : changed) {
+    if (origins.count(buffer) != 0 && !isStatistic(graph, buffer)) {
+      found.push_back(absl::StrCat("'", buffer, "'"));
     }
   }
   if (found.empty()) {
     return {};
   }
-  return {{absl::StrCat("each forward pass changes buffers that the loss "
-                        "depends on, as a spectral norm does: ",
-                        listOf(found, 8)),
-           remedy("They would stay as they are, and gradients would flow "
-                  "through what PyTorch computes without. Remove what changes "
-                  "them before you export "
-                  "(torch.nn.utils.parametrize.remove_parametrizations), or "
-                  "make them inputs of the model.",
-                  "the buffers are not changed")}};
+  return {
+      {absl::StrCat("each forward pass changes buffers that the loss "
+                    "depends on: ",
+                    listOf(found, 8)),
+       remedy("They would stay as they are. Make them inputs of the model, "
+              "and change them outside; of a spectral norm, remove it before "
+              "you export "
+              "(torch.nn.utils.parametrize.remove_parametrizations).",
+              "the buffers are not changed")}};
 }
 
 const Quirk kChangedBuffers = {.find = findChanged};

@@ -17,7 +17,7 @@ from . import names as _names
 from ._compile_file import compile_file
 from ._launch import is_alone
 from ._library import Error, InvalidArgument
-from ._run import Run, generators_kept, run, varies
+from ._run import Run, generators_kept, kept, run, varies
 from ._trainer import Trainer
 from ._wrapper import Batch, ParameterRedirect, as_batch
 
@@ -282,12 +282,13 @@ def check_small(module: torch.nn.Module, path: str, batch: Batch,
     of several processes, and for a file that is refused."""
     if not is_small(module, batch) or not is_alone():
         return None
-    try:
-        references = _references(module, batch, loss)
-    except Exception:  # it cannot be copied, as one with hooks may
-        return None
-    comparing = _Comparing(module, path, batch, loss, references, freeze)
-    found = None if comparing.unable else comparing.run()
+    with kept(loss):
+        try:
+            references = _references(module, batch, loss)
+        except Exception:  # it cannot be copied, as one with hooks may
+            return None
+        comparing = _Comparing(module, path, batch, loss, references, freeze)
+        found = None if comparing.unable else comparing.run()
     return found if found and found.compared else None
 
 
@@ -298,11 +299,12 @@ def check(module: torch.nn.Module, path: str | os.PathLike, example: Any,
     the example, and every gradient, with PyTorch's in float64.
 
     `example` and `loss` are as for `export`. Dropout is off on both sides.
-    Nothing of the module is changed.
+    Nothing of the module is changed, nor of a loss that is one.
     """
     path = os.fspath(path)
     if not os.path.exists(path):
         raise InvalidArgument(f"{path}: there is no such file")
     batch = as_batch(module, example)
-    return _Comparing(module, path, batch, loss,
-                      _references(module, batch, loss)).run()
+    with kept(loss):
+        return _Comparing(module, path, batch, loss,
+                          _references(module, batch, loss)).run()

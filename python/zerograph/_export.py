@@ -11,6 +11,7 @@ import torch
 
 from . import names as _names
 from ._check import Comparison, check, check_small
+from ._gradients import checkpoints_called
 from ._inspect import inspect_loss
 from ._library import Error, InvalidArgument, warn
 from ._mean import is_mean_of_halves
@@ -71,20 +72,19 @@ def _export_older(wrapped, arrays, dims, path) -> None:
                       output_names=["loss"], dynamic_axes=dims)
 
 
-def _write(wrapped, arrays, dims, path, said) -> bool:
+def _export_either(wrapped, arrays, dims, path, said) -> bool:
     """Returns whether the older exporter wrote the file: it does what the newer
-    one cannot. What writes PyTorch's gradients out may keep that one from
-    following forward(), as where it takes a tensor's number."""
-    try:
-        _export_newer(wrapped, arrays, dims, path)
-        return False
-    except Exception:
-        wrapped.has_pytorch_gradients = False
-    try:
-        _export_newer(wrapped, arrays, dims, path)
-        return False
-    except Exception as error:
-        newer = error
+    one cannot. What writes PyTorch's gradients out may keep the newer one from
+    following forward(), as where it takes a tensor's number: then it goes
+    without."""
+    attempts = (True, False) if wrapped.has_pytorch_gradients else (False,)
+    for wanted in attempts:
+        wrapped.has_pytorch_gradients = wanted
+        try:
+            _export_newer(wrapped, arrays, dims, path)
+            return False
+        except Exception as error:
+            newer = error
     if "data-dependent" in str(newer):
         raise Error(
             "forward() or the loss takes another path, or has tensors of "
@@ -196,11 +196,12 @@ def export_and_compare(module: torch.nn.Module, example: Any, path: str,
     twice = {name: torch.cat([one, one]) if name in per_sample else one
              for name, one in samples.items()}
     seen = inspect_loss(module, samples, twice, loss)
-    with training(module, seen.before):
+    with training(module, loss, seen.before):
         _refuse_cumulative(module)
         wrapped = with_loss(module, names, seen.loss, seen.functions)
-        with quiet() as said, written_out() as experts:
-            older = _write(wrapped, arrays, dims, path, said)
+        wrapped.has_pytorch_gradients = bool(seen.would_differ)
+        with quiet() as said, written_out() as experts, checkpoints_called():
+            older = _export_either(wrapped, arrays, dims, path, said)
     says += seen.advice + sorted(experts)
     if older:
         _restore_buffers(path, module)
@@ -223,7 +224,7 @@ def export_and_compare(module: torch.nn.Module, example: Any, path: str,
         differences = [_in_short(found)] if found.lost else []
     causes = list(seen.may_differ)
     if not wrapped.has_pytorch_gradients:
-        causes += seen.would_differ
+        causes += seen.would_differ_older if older else seen.would_differ
     if found.compared and found.ok:
         causes = []
     found.lost = seen.differs + causes + found.lost

@@ -1,15 +1,17 @@
-"""What PyTorch gives no gradient, or another than that of what it computes, in
-operations that say so in a file: detach() is in one, no_grad() is not, and of a
+"""Writes out where PyTorch gives no gradient, or another than that of what it
+computes: detach() is in a file, no_grad() is not, and of a
 torch.autograd.Function there is only what its forward() computes."""
 
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Mapping
 from unittest import mock
 
 import torch
-from torch.utils._pytree import tree_leaves, tree_map
+import torch.utils.checkpoint
+from torch.utils._pytree import tree_map
 
 Function = type[torch.autograd.Function]
 
@@ -31,17 +33,25 @@ def _as_tuple(gradients) -> tuple:
 
 
 def _multiplies(node) -> bool:
+    """Tries gradients of several sizes, since a backward() may have limits."""
     if len(node._input_metadata) != 1:
         return False
     output = node._input_metadata[0]
     ones = torch.ones(output.shape, dtype=output.dtype, device=output.device)
-    other = 4 * torch.randn_like(ones)
+    signs = ones.flatten().cumsum(0).remainder(5).sub(2).view_as(ones)
     try:
-        pairs = zip(*(_as_tuple(node.apply(one)) for one in (ones, other)))
-        return all(
-            factor is None or factor.shape == ones.shape and
-            torch.allclose(gradient, other * factor)
-            for factor, gradient in pairs)
+        with torch.no_grad():
+            factors = _as_tuple(node.apply(ones))
+            if any(one is not None and one.shape != ones.shape
+                   for one in factors):
+                return False
+            return all(
+                factor is None or torch.allclose(
+                    gradient / size, signs * factor, rtol=1e-4,
+                    atol=1e-5 * float(factor.abs().max()))
+                for size in (1e-6, 1e-3, 1.0, 1e3, 1e6)
+                for factor, gradient in zip(
+                    factors, _as_tuple(node.apply(size * signs))))
     except Exception:  # whatever it needs that autograd gives it alone
         return False
 
@@ -59,16 +69,19 @@ class _Context:
     def save_for_backward(self, *tensors):
         self.saved_tensors = tensors
 
+    def mark_dirty(self, *_):
+        raise NotImplementedError("what it was given has another value now")
+
     def _nothing(self, *_):
         pass
 
-    mark_dirty = mark_non_differentiable = _nothing
-    set_materialize_grads = save_for_forward = _nothing
+    mark_non_differentiable = set_materialize_grads = _nothing
+    save_for_forward = _nothing
 
 
 def _written_out(cls: Function, forward, has_setup: bool, arguments):
     """Returns what a Function computes, as a sum whose gradients are those of
-    its backward(): what is added is 0."""
+    its backward(): what is added is 0, also to what is not finite."""
     context = _Context(arguments)
     if has_setup:
         result = forward(*arguments)
@@ -79,8 +92,21 @@ def _written_out(cls: Function, forward, has_setup: bool, arguments):
     result = result.detach()
     for one, needs, factor in zip(arguments, context.needs_input_grad, factors):
         if needs and factor is not None:
-            result = result + (one - one.detach()) * factor.detach()
+            nothing = one - one.detach()
+            nothing = torch.where(nothing == 0, nothing, 0.0)
+            result = result + nothing * factor.detach()
     return result
+
+
+_IN_PLACE = re.compile(
+    "[^_].*[^_]_|__setitem__|"
+    "__i(add|sub|mul|truediv|floordiv|mod|pow|and|or|xor|lshift|rshift)__")
+
+
+def written_by(func, args):
+    """Returns what a function of PyTorch changes in place, or nothing."""
+    in_place = _IN_PLACE.fullmatch(getattr(func, "__name__", ""))
+    return args[0] if in_place and args else None
 
 
 class PyTorchGradients(torch.overrides.TorchFunctionMode):
@@ -91,13 +117,17 @@ class PyTorchGradients(torch.overrides.TorchFunctionMode):
     def __init__(self, functions: Mapping[Function, bool]):
         super().__init__()
         self._functions = functions
+        self._enabled = True  # as the user's code has it
         self._within = 0  # so many functions, which compute without gradients
         self._patches = contextlib.ExitStack()
 
     def __enter__(self):
-        for cls, multiplies in self._functions.items():
-            self._patches.enter_context(mock.patch.object(
-                cls, "forward", staticmethod(self._forward(cls, multiplies))))
+        # A class may have its forward() of another one here.
+        patches = [mock.patch.object(cls, "forward",
+                                     staticmethod(self._forward(cls, multiplies)))
+                   for cls, multiplies in self._functions.items()]
+        for one in patches:
+            self._patches.enter_context(one)
         return super().__enter__()
 
     def __exit__(self, *error):
@@ -111,6 +141,8 @@ class PyTorchGradients(torch.overrides.TorchFunctionMode):
         def called(*given):
             self._within += 1
             try:
+                if not self._enabled:
+                    return _detached(forward(*given))
                 if not multiplies:
                     return forward(*given)
                 return _written_out(cls, forward, has_setup,
@@ -120,17 +152,33 @@ class PyTorchGradients(torch.overrides.TorchFunctionMode):
         return called
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
-        result = func(*args, **(kwargs or {}))
-        if torch.is_grad_enabled() or self._within:
-            return result
-        given = [one for one in tree_leaves((args, kwargs))
-                 if isinstance(one, torch.Tensor)]
-        if not any(one.requires_grad for one in given):
-            return result
+        kwargs = kwargs or {}
+        if func is torch._C._set_grad_enabled and not self._within:
+            self._enabled = args[0]
+        enabled = self._enabled and not torch.is_inference_mode_enabled()
+        if enabled or self._within:
+            return func(*args, **kwargs)
+        if getattr(func, "__name__", "") == "__get__":  # of .T, or a flag
+            return _detached(func(*args, **kwargs))
+        written = written_by(func, args)
+        rest = args if written is None else args[1:]
+        rest, kwargs = _detached((rest, kwargs))
+        return func(*(rest if written is None else (written, *rest)), **kwargs)
 
-        def stopped(one):
-            made = (isinstance(one, torch.Tensor) and one.is_floating_point() and
-                    not any(one is other for other in given))
-            return one.detach() if made else one
 
-        return tree_map(stopped, result)
+def _detached(values):
+    def one_of(one):
+        stops = isinstance(one, torch.Tensor) and one.requires_grad
+        return one.detach() if stops else one
+    return tree_map(one_of, values)
+
+
+def _call(function, preserve_rng_state, *args):
+    return function(*args)
+
+
+def checkpoints_called():
+    """Has a re-entrant checkpoint compute as if there was none: its function
+    runs without gradients, which are computed by another run."""
+    return mock.patch.object(torch.utils.checkpoint.CheckpointFunction, "apply",
+                             _call)

@@ -13,7 +13,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.weak import WeakTensorKeyDictionary
 
-from ._gradients import Function, functions_of
+from ._gradients import (Function, checkpoints_called, functions_of,
+                         written_by)
 from ._library import Error
 from ._run import Run, quiet, run, training, varies
 from ._wrapper import Batch, ParameterRedirect, loss_of
@@ -21,6 +22,11 @@ from ._wrapper import Batch, ParameterRedirect, loss_of
 _NUMBERS = {torch.Tensor.item, torch.Tensor.__float__, torch.Tensor.tolist,
             torch.Tensor.numpy}
 _DETACHES = {torch.Tensor.detach, torch.detach}
+#: A file cannot say that a tensor changes so.
+_CHANGES = {torch.Tensor.detach_: "detach_()",
+            torch.Tensor.requires_grad_: "requires_grad_()",
+            torch.Tensor.requires_grad.__set__: "requires_grad=",
+            torch.Tensor.register_hook: "register_hook()"}
 _GRADIENTS = {torch.autograd.grad, torch.autograd.backward,
               torch.Tensor.backward}
 
@@ -31,8 +37,11 @@ class _Watch(torch.overrides.TorchFunctionMode):
     def __init__(self):
         super().__init__()
         self.numbers = False  # Python's, or arrays of numpy
-        self.stops = False  # something is computed of what is cut off
-        self._cut = WeakTensorKeyDictionary()  # detached, or made under no_grad()
+        self.no_grad = False  # something is computed of what it cuts off
+        self.detached = False  # or of what detach() does
+        self.changes: set[str] = set()  # how gradients change within forward()
+        #: Maps what is cut off to whether detach() did so.
+        self._cut = WeakTensorKeyDictionary()
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         if func in _GRADIENTS:
@@ -45,16 +54,25 @@ class _Watch(torch.overrides.TorchFunctionMode):
                  if isinstance(one, torch.Tensor)]
         trained = any(one.requires_grad for one in given)
         # An autograd.Function gives a function of gradients to what it returns.
-        cut = any(one in self._cut and one.grad_fn is None for one in given)
+        cut = [self._cut[one] for one in given
+               if one in self._cut and one.grad_fn is None]
+        if func in _CHANGES and trained:
+            self.changes.add(_CHANGES[func])
+        enabled = torch.is_grad_enabled()
+        written = written_by(func, args)
+        if not enabled and written is not None and written.grad_fn is not None:
+            self.changes.add("operators in place under torch.no_grad()")
         result = func(*args, **(kwargs or {}))
         made = [one for one in tree_leaves(result)
                 if isinstance(one, torch.Tensor) and one.is_floating_point()]
-        self.numbers |= func in _NUMBERS and (trained or cut)
-        if torch.is_grad_enabled():
-            self.stops |= cut and bool(made)
-        if (func in _DETACHES if torch.is_grad_enabled() else trained or cut):
+        self.numbers |= func in _NUMBERS and (trained or bool(cut))
+        if enabled and made:
+            self.detached |= True in cut
+            self.no_grad |= False in cut
+        detaches = func in _DETACHES
+        if (trained or cut) and (detaches or not enabled):
             for one in made:
-                self._cut[one] = True
+                self._cut[one] = detaches and False not in cut
         return result
 
 
@@ -133,10 +151,13 @@ class Inspection:
     differs: list[str]
     #: Sentences that say why gradients may be others than the file's.
     may_differ: list[str]
+    #: More of them, if PyTorch's gradients are not written out, because the
+    #: newer exporter cannot follow that, or because the older one writes the
+    #: file.
+    would_differ: list[str]
+    would_differ_older: list[str]
     #: The Functions that the loss depends on, as `functions_of` returns them.
     functions: Mapping[Function, bool]
-    #: The same, if PyTorch's gradients are not written out.
-    would_differ: list[str]
     #: Sentences that say what else is to be known of the loss.
     advice: list[str]
     #: The loss, as one that takes parameters which it keeps from the module.
@@ -166,40 +187,59 @@ def _places(module: torch.nn.Module) -> dict[str, int]:
     return {name: one.data_ptr() for name, one in module.named_parameters()}
 
 
-def _causes(functions: Mapping[Function, bool], watch: _Watch) -> list[str]:
-    """Says why gradients may be others than those of what is computed."""
+def _causes(functions: Mapping[Function, bool], watch: _Watch,
+            hooked: list[str]) -> list[str]:
+    """Says why gradients may be others than the file's."""
     causes = _of_functions(
         (one for one, written in functions.items() if not written),
         "its backward(), which does more than multiply each element of the "
-        "gradient")
+        "gradient by a number that does not depend on it")
     if watch.numbers:
         causes.append(
             "forward() makes numbers of Python or numpy of what is trained, by "
             ".item(), float(), .tolist() or .numpy(): if the loss depends on "
             "them, gradients go through, and PyTorch has none. zg.export "
             "compares them with PyTorch's; .detach() is in the file")
+    if watch.changes:
+        causes.append(
+            f"forward() calls {', '.join(sorted(watch.changes))} of what is "
+            "trained, and the file has the gradients without. Write y = "
+            "x.detach() in place of a tensor that changes")
+    if hooked:
+        causes.append(
+            f"hooks change the gradients of {', '.join(hooked[:8])}, and are not "
+            "in the file. Remove them, or write what they do in forward()")
     return causes
 
 
-def _causes_unwritten(functions: Mapping[Function, bool],
-                      watch: _Watch) -> list[str]:
+def _causes_unwritten(functions: Mapping[Function, bool], watch: _Watch,
+                      older: bool) -> list[str]:
     """Says what else is lost where PyTorch's gradients are not written out."""
     causes = _of_functions(
         (one for one, written in functions.items() if written), "its backward()")
-    if watch.stops:
+    stops = [name for name, found in (("torch.no_grad()", watch.no_grad),
+                                      ("detach()", older and watch.detached))
+             if found]
+    if stops:
         causes.append(
-            "forward() computes with what torch.no_grad() or detach() gives no "
-            "gradient, and the exporter that can write this module writes "
-            "neither: if the loss depends on it, gradients go through")
+            f"forward() computes with what {' and '.join(stops)} gives no "
+            "gradient, and the exporter that can write this module does not "
+            "write that: if the loss depends on it, gradients go through")
     return causes
 
 
 def _of_functions(lost: Iterable[Function], what: str) -> list[str]:
-    # A checkpoint computes the same again.
-    names = sorted({one.__name__ for one in lost} - {"CheckpointFunction"})
-    return [f"the file has what {', '.join(names)} of torch.autograd.Function "
-            f"computes, and not {what}: gradients are those of its forward()"
-            ] if names else []
+    names = ", ".join(sorted({one.__name__ for one in lost}))
+    return [f"the file has what {names} of torch.autograd.Function computes, and "
+            f"not {what}: gradients are those of its forward(), which is right "
+            "if its backward() is the derivative. Of a step or a rounding they "
+            "are 0; write y = z + (f(x) - z).detach(), with z the function whose "
+            "gradient is meant"] if names else []
+
+
+def _hooked(module: torch.nn.Module) -> list[str]:
+    return [name for name, one in module.named_parameters()
+            if one._backward_hooks]
 
 
 def _is_sum(first: Run, again: Callable[[], Run]) -> bool:
@@ -244,7 +284,7 @@ def inspect_loss(module: torch.nn.Module, batch: Batch, twice: Batch,
             return run(module, arrays, redirected)
 
     places = _places(module)
-    with training(module, writes.before):
+    with training(module, loss, writes.before), checkpoints_called():
         before = _attributes(module)
         with torch.enable_grad(), writes, watch:
             first = compute()
@@ -262,7 +302,7 @@ def inspect_loss(module: torch.nn.Module, batch: Batch, twice: Batch,
         if foreign:
             _refuse_foreign(foreign, loss)
         functions = functions_of(nodes)
-        causes = _causes(functions, watch)
+        causes = _causes(functions, watch, _hooked(module))
         del nodes
         first.loss = first.loss.detach()
         was_set = [name for name, value in _attributes(module).items()
@@ -282,7 +322,7 @@ def inspect_loss(module: torch.nn.Module, batch: Batch, twice: Batch,
             "an input")
 
     def once_more(batch=batch) -> Run:
-        with training(module, writes.before):
+        with training(module, loss, writes.before):
             return compute(batch)
 
     is_sum = _is_sum(first, lambda: once_more(twice))
@@ -299,7 +339,9 @@ def inspect_loss(module: torch.nn.Module, batch: Batch, twice: Batch,
             "would take the same. Turn off what draws them; of speech models of "
             "transformers, config.apply_spec_augment")
     # Places of nodes in the loss are lost by redirecting.
-    return Inspection(differs, causes, functions,
-                      _causes_unwritten(functions, watch), advice,
+    return Inspection(differs, causes,
+                      _causes_unwritten(functions, watch, older=False),
+                      _causes_unwritten(functions, watch, older=True),
+                      functions, advice,
                       redirected if redirect.found else loss, writes.before,
                       used, is_sum, once_more)

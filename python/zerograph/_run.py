@@ -87,17 +87,18 @@ def _put_back(container, was) -> None:
 
 
 @contextlib.contextmanager
-def training(module: torch.nn.Module, before: Mapping[str, tuple] = {}):
-    """Sets a module to training, but for parts that it has in evaluation itself,
-    and puts back what a run changes: modes and other attributes, also what lists
-    and dictionaries have, gradients, buffers, the data that parameters have, and
-    the values of the parameters that `before` has at the end."""
+def kept(module: torch.nn.Module | object, before: Mapping[str, tuple] = {}):
+    """Puts back what runs of a module change: modes and other attributes, also
+    what lists and dictionaries have, gradients, buffers, the data that parameters
+    have, and the values of the parameters that `before` has at the end. Does
+    nothing to what is no module."""
+    if not isinstance(module, torch.nn.Module):
+        yield
+        return
     containers = _containers(module)
     tensors = [(one, one.data, one.grad) for one in module.parameters()]
     buffers = [(one, one.detach().clone()) for one in module.buffers()]
     modes = {part: part.training for part in module.modules()}
-    if not module.training:
-        module.train()
     try:
         yield
     finally:
@@ -114,6 +115,17 @@ def training(module: torch.nn.Module, before: Mapping[str, tuple] = {}):
                     one.data = data
             for one, value in (*buffers, *before.values()):
                 one.copy_(value)
+
+
+@contextlib.contextmanager
+def training(module: torch.nn.Module, loss: Callable | None,
+             before: Mapping[str, tuple] = {}):
+    """Sets a module to training, but for parts that it has in evaluation itself,
+    and keeps it and a loss that is a module as they are."""
+    with kept(module, before), kept(loss):
+        if not module.training:
+            module.train()
+        yield
 
 
 @contextlib.contextmanager

@@ -141,11 +141,11 @@ def with_loss(module: torch.nn.Module, names: list[str], loss: Callable | None,
               functions: Mapping[Function, bool]) -> torch.nn.Module:
     """Returns a module that maps the tensors to the loss. Its parameters are the
     module's own, by the names that they have there. While its
-    `has_pytorch_gradients` is true, it writes these out; `functions` are those
-    that the loss depends on."""
+    `has_pytorch_gradients` is true, it has an exporter write these out, of
+    `functions` too."""
 
     class WithLoss(torch.nn.Module):
-        has_pytorch_gradients = True
+        has_pytorch_gradients = False
 
         def compute(self, *arrays):
             batch = dict(zip(names, arrays))

@@ -117,18 +117,21 @@ g (float[2] x) => (float loss)
   return model;
 }
 
+/// The exporter leaves out a change that only the next pass reads.
 TEST(Buffer, ThatAForwardChangesIsRefused) {
-  onnx::ModelProto model = buffer("next: BUFFER_MUTATION target='seen'\n");
-  expectRefused(importFile(write(model)),
-                {"'seen' (node 'next')", "each forward pass", "inputs"});
-  expectAllowed(write(model));
+  for (const char *line : {"next: BUFFER_MUTATION target='seen'\n",
+                           "gone: BUFFER_MUTATION target='seen'\n"}) {
+    onnx::ModelProto model = buffer(line);
+    expectRefused(importFile(write(model)),
+                  {"'seen'", "each forward pass", "inputs"});
+    expectAllowed(write(model));
+  }
 }
 
 /// A buffer that the file does not hold, or the loss does not depend on, harms
 /// nothing.
 TEST(Buffer, ThatTheLossDoesNotNeedIsLeft) {
-  for (const char *line : {"gone: BUFFER_MUTATION target='seen'\n",
-                           "next: BUFFER_MUTATION target='gone'\n",
+  for (const char *line : {"next: BUFFER_MUTATION target='gone'\n",
                            "next: BUFFER_MUTATION target='other'\n"}) {
     Imported imported = importFile(write(buffer(line)));
     EXPECT_TRUE(imported.status.ok()) << imported.error();

@@ -100,6 +100,31 @@ class Product(torch.autograd.Function):
         return gradient * y / 2, gradient * x / 2
 
 
+class Changed(torch.autograd.Function):
+    """Changes what it is given."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        return x.mul_(2)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient
+
+
+class Thresholded(torch.autograd.Function):
+    """Makes small gradients smaller."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return torch.where(gradient.abs() > 0.05, 0.1 * gradient, gradient)
+
+
 class Rows(torch.autograd.Function):
     """Sums rows, so that the gradient has another shape."""
 
@@ -111,6 +136,26 @@ class Rows(torch.autograd.Function):
     @staticmethod
     def backward(ctx, gradient):
         return 3 * gradient.expand_as(ctx.saved_tensors[0])
+
+
+class Rounded(torch.autograd.Function):
+    """Rounds, and passes the gradient on."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.round()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient
+
+
+class Rounded3(Rounded):
+    """Does the same to thirds."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return (3 * x).round() / 3
 
 
 reverse = Reverse.apply  # what many files do
@@ -141,6 +186,59 @@ class Halved(Classifier):
     def forward(self, x):
         hidden = self.hidden(x)
         return self.out(Product.apply(hidden, hidden.sigmoid()))
+
+
+class Written(Classifier):
+    """Writes in place what has no gradient."""
+
+    def forward(self, x):
+        hidden = self.hidden(x)
+        kept, added = torch.zeros(hidden.shape), torch.ones_like(hidden)
+        with torch.no_grad():
+            kept.copy_(hidden)
+            added += hidden
+            added[:, 0] = 2 * hidden[:, 1]
+        return self.out(hidden * kept * added)
+
+
+class Sharing(Classifier):
+    """Uses a Function and one that follows from it, also without gradients."""
+
+    def forward(self, x):
+        hidden = self.hidden(x)
+        with torch.no_grad():
+            target = Rounded.apply(2 * hidden)
+        return self.out(Rounded.apply(hidden) + Rounded3.apply(2 * hidden) *
+                        target)
+
+
+class Far(Classifier):
+    """Masks what a Function is given."""
+
+    def forward(self, x):
+        scores = super().forward(x)
+        masked = scores.masked_fill(torch.arange(4) == 3, float("-inf"))
+        return Rounded.apply(masked).softmax(1) + scores
+
+
+class Checkpointed(Classifier):
+    """Computes in part again, as many large models do."""
+
+    def __init__(self, reentrant):
+        super().__init__()
+        self.reentrant = reentrant
+
+    def part(self, x):
+        hidden = self.hidden(x)
+        with torch.no_grad():
+            target = hidden.tanh()
+        return Rounded.apply(4 * hidden) * target
+
+    def forward(self, x):
+        hidden = torch.utils.checkpoint.checkpoint(
+            self.part, x + 0 * self.out.weight[0, :8],
+            use_reentrant=self.reentrant)
+        return self.out(hidden)
 
 
 class Applied(Classifier):
@@ -188,15 +286,16 @@ class ExportGradients(ExportCase):
                                        err_msg=name)
 
     def test_where_gradients_stop(self):
-        for module in (Siamese(), Quantized(), Taught(), Buffered("detach"),
-                       Buffered("no_grad")):
+        for module in (Siamese(), Quantized(), Taught(), Written(),
+                       Buffered("detach"), Buffered("no_grad"),
+                       Checkpointed(True), Checkpointed(False)):
             with self.subTest(type(module).__name__):
                 self.trains_as_pytorch(module)
         self.trains_as_pytorch(Classifier(), focal)
         self.trains_as_pytorch(Siamese(), ranks=2, zero=3)
 
     def test_functions_that_multiply_gradients(self):
-        for module in Adversary(), Spiking(), Halved():
+        for module in Adversary(), Spiking(), Halved(), Sharing(), Far():
             with self.subTest(type(module).__name__):
                 self.trains_as_pytorch(module)
 
@@ -206,11 +305,62 @@ class ExportGradients(ExportCase):
             self.assertTrue(found.ok, found)
 
     def test_functions_that_do_more_are_named(self):
-        for function in Doubled, Rows:
+        for function in Doubled, Rows, Thresholded:
             self.assertRegex(
                 "; ".join(self.warnings_of(Applied(function))),
                 f"{function.__name__} of torch.autograd.Function.*more than "
                 "multiply")
+
+    def test_what_changes_in_place_is_named(self):
+        class InPlace(Classifier):
+            def forward(self, x):
+                hidden = self.hidden(x)
+                with torch.no_grad():
+                    hidden.mul_(2)
+                return self.out(hidden)
+
+        class Toggled(Classifier):
+            def forward(self, x):
+                self.hidden.weight.requires_grad_(False)
+                hidden = self.hidden(x)
+                self.hidden.weight.requires_grad_(True)
+                return self.out(hidden)
+
+        class Hooked(Classifier):
+            def forward(self, x):
+                hidden = self.hidden(x)
+                hidden.register_hook(lambda gradient: 0.1 * gradient)
+                return self.out(hidden)
+
+        class Cut(Classifier):
+            def forward(self, x):
+                hidden = 2 * self.hidden(x)
+                return self.out(hidden.detach_()) + self.out(self.hidden(x))
+        for module, text in (
+                (InPlace(), "in place under torch.no_grad"),
+                (Toggled(), "requires_grad_"), (Hooked(), "register_hook"),
+                (Cut(), "detach_"),
+                (Applied(Changed), "Changed of torch.autograd.Function")):
+            with self.subTest(text):
+                self.lost(module, (self.x, self.labels), text, compare=False)
+        module = Classifier()
+        module.out.weight.register_hook(lambda gradient: 0.1 * gradient)
+        self.lost(module, (self.x, self.labels), "gradients of out.weight",
+                  compare=False)
+
+    def test_a_loss_stays_as_it_was(self):
+        class Centered(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("center", torch.zeros(4))
+
+            def forward(self, scores, labels):
+                loss = F.cross_entropy(scores - self.center, labels)
+                self.center += scores.detach().mean(0)
+                return loss
+        loss = Centered()
+        zg.compile(Classifier(), (self.x, self.labels), loss)
+        self.assertEqual(loss.center.tolist(), [0] * 4)
 
     def test_functions_stay_as_they_were(self):
         before = Reverse.forward, Spike.forward
@@ -222,11 +372,29 @@ class ExportGradients(ExportCase):
         """It writes neither detach() nor no_grad()."""
         class Stopped(Unknown):
             def forward(self, x):
-                return super().forward(x) + super().forward(x).detach()
-        self.assertRegex(
-            "; ".join(self.warnings_of(
-                Stopped(), (torch.randn(6, 3, 6, 6), self.labels))),
-            "torch.no_grad.. or detach.. gives no gradient.*gradients go through")
+                y = super().forward(x)
+                with torch.no_grad():
+                    z = super().forward(x)
+                return y + z + y.detach()
+        pictures = torch.randn(6, 3, 6, 6), self.labels
+        self.lost(Stopped(), pictures, "torch.no_grad() and detach() gives no "
+                  "gradient", compare=False)
+        self.assertEqual(self.export(Unknown(), pictures, compare=False).lost,
+                         [])
+
+    def test_a_file_that_has_detach_alone(self):
+        """The newer exporter follows a number only without what writes
+        no_grad()."""
+        class Number(Classifier):
+            def forward(self, x):
+                y = super().forward(x)
+                self.largest = float(y.max())
+                with torch.no_grad():
+                    z = super().forward(x)
+                return y + z + y.detach()
+        self.assertRegex("; ".join(self.warnings_of(Number())),
+                         "numbers of Python.*what torch.no_grad.. gives no "
+                         "gradient.*gradients go through")
 
 
 if __name__ == "__main__":

@@ -154,6 +154,27 @@ def NN_SelectOp : NN_PureOp<"select", [
   }];
 }
 
+def NN_StopGradientOp : NN_PureOp<"stop_gradient", [
+    NN_Moves, NN_KeepsSamples, SameOperandsAndResultType]> {
+  let summary = "The operand, through which no gradient flows.";
+  let description = [{
+    ```mlir
+    nn.program @example(%x: tensor<4x8xf32>) {
+      %0 = nn.stop_gradient %x : tensor<4x8xf32>
+      nn.return
+    }
+    ```
+
+    PyTorch's `detach()`, and what it computes under `no_grad()`.
+
+    **Lifespan**: import to `nn-differentiate`, which replaces it by its
+    operand.
+  }];
+  let arguments = (ins NN_Tensor:$operand);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($result)";
+}
+
 def NN_ConvertOp : NN_PureOp<"convert", [
     NN_Elementwise, NN_KeepsSamples, SameOperandsAndResultShape]> {
   let summary = "Converts each element to another type.";
@@ -182,27 +203,6 @@ def NN_ConvertOp : NN_PureOp<"convert", [
 //===----------------------------------------------------------------------===//
 // Random numbers
 //===----------------------------------------------------------------------===//
-
-def NN_StopGradientOp : NN_PureOp<"stop_gradient", [
-    NN_Moves, NN_KeepsSamples, SameOperandsAndResultType]> {
-  let summary = "The operand, through which no gradient flows.";
-  let description = [{
-    ```mlir
-    nn.program @example(%x: tensor<4x8xf32>) {
-      %0 = nn.stop_gradient %x : tensor<4x8xf32>
-      nn.return
-    }
-    ```
-
-    PyTorch's `detach()`, and what it computes under `no_grad()`.
-
-    **Lifespan**: import to `nn-differentiate`, which replaces it by its
-    operand.
-  }];
-  let arguments = (ins NN_Tensor:$operand);
-  let results = (outs NN_Tensor:$result);
-  let assemblyFormat = "$operand attr-dict `:` type($result)";
-}
 
 def NN_ScalarOp : NN_PureOp<"scalar"> {
   let summary = "A number that the runtime knows when it runs a micro-batch.";

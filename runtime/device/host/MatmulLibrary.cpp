@@ -38,9 +38,7 @@ struct PartShape {
 /// oneDNN multiplies f32 by a plain B in place. On processors with AMX, rows a
 /// multiple of 4 KiB apart then compete for the same cache sets: half the speed
 /// was measured on a Xeon, and no loss on an EPYC with AVX-512.
-bool rowsCompete(plan::ElementType type, bool transposed, uint64_t leading) {
-  return type == plan::F32 && !transposed && leading * 4 % 4096 == 0;
-}
+bool rowsCompete(uint64_t leading) { return leading * 4 % 4096 == 0; }
 
 /// Packing is one pass over B, which pays where A has enough rows.
 bool packsB(const PartShape &shape, Packing packing) {
@@ -49,8 +47,7 @@ bool packsB(const PartShape &shape, Packing packing) {
   if (packing != Packing::automatic) {
     return can && packing == Packing::always;
   }
-  return can && shape.m >= 64 &&
-         rowsCompete(shape.type, shape.transpose_b, shape.ldb) &&
+  return can && shape.m >= 64 && rowsCompete(shape.ldb) &&
          effectiveIsa() == "avx512_core_amx";
 }
 
@@ -216,8 +213,8 @@ struct CutProduct {
 absl::StatusOr<CutProduct> cut(const plan::Matmul &matmul, Packing packing) {
   ZG_RETURN_IF_ERROR(checkType(matmul));
   CutProduct product;
-  bool mayPack = rowsCompete(matmul.element_type(), matmul.transpose_b(),
-                             matricesOf(matmul).b.leading);
+  bool mayPack = matmul.element_type() == plan::F32 && !matmul.transpose_b() &&
+                 rowsCompete(matricesOf(matmul).b.leading);
   product.parts =
       cutMatmul(matmul.batch(), matmul.m(), matmul.n(), matmul.k(), mayPack);
   for (const MatmulPart &part : product.parts) {

@@ -38,8 +38,7 @@ std::vector<MatmulPart> zerograph::cutMatmul(uint64_t batch, uint64_t m,
   uint64_t batches = std::min(batch, wanted);
   uint64_t pieces =
       std::max<uint64_t>(1, wanted / std::max<uint64_t>(1, batches));
-  bool along_n =
-      n >= kColumns * pieces && (n > m || mayPack || m < kRows * pieces);
+  bool along_n = n >= kColumns * pieces && (n > m || mayPack);
   auto columns = cutRange(n, kColumns, along_n ? pieces : 1);
   auto rows = cutRange(m, kRows, along_n ? 1 : pieces);
 

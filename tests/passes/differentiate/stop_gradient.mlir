@@ -30,7 +30,7 @@ nn.program @evaluate(
 
 // -----
 
-// What is reached through it alone is not trained.
+// A parameter that is reached through it alone is not trained.
 
 // CHECK-LABEL: nn.program @micro
 // CHECK: #nn.parameter<"teacher", module = "m", trainable = false, init = normal>

@@ -249,7 +249,7 @@ TEST(MatmulTest, RepeatedRunsHaveTheSameBits) {
   }
 }
 
-TEST(MatmulTest, PartsFollowFromTheShapeAlone) {
+TEST(MatmulTest, PartsFollowFromTheShape) {
   auto count = [](uint64_t batch, uint64_t m, uint64_t n, uint64_t k) {
     return cutMatmul(batch, m, n, k, /*mayPack=*/false).size();
   };
@@ -285,19 +285,22 @@ TEST(MatmulTest, TheGreaterSideIsCut) {
 /// Every element of C is in one part.
 TEST(MatmulTest, PartsCoverTheResultOnce) {
   for (const Shape &shape : shapes()) {
-    std::vector<int> covered(shape.batch * shape.m * shape.n);
-    for (const MatmulPart &part :
-         cutMatmul(shape.batch, shape.m, shape.n, shape.k, /*mayPack=*/false)) {
-      for (uint64_t batch = part.batch_begin; batch < part.batch_end; ++batch) {
-        for (uint64_t i = part.m_begin; i < part.m_end; ++i) {
-          for (uint64_t j = part.n_begin; j < part.n_end; ++j) {
-            ++covered.at((batch * shape.m + i) * shape.n + j);
+    for (bool mayPack : {false, true}) {
+      std::vector<int> covered(shape.batch * shape.m * shape.n);
+      for (const MatmulPart &part :
+           cutMatmul(shape.batch, shape.m, shape.n, shape.k, mayPack)) {
+        for (uint64_t batch = part.batch_begin; batch < part.batch_end;
+             ++batch) {
+          for (uint64_t i = part.m_begin; i < part.m_end; ++i) {
+            for (uint64_t j = part.n_begin; j < part.n_end; ++j) {
+              ++covered.at((batch * shape.m + i) * shape.n + j);
+            }
           }
         }
       }
+      EXPECT_EQ(std::count(covered.begin(), covered.end(), 1),
+                std::ptrdiff_t(covered.size()));
     }
-    EXPECT_EQ(std::count(covered.begin(), covered.end(), 1),
-              std::ptrdiff_t(covered.size()));
   }
 }
 
