@@ -140,6 +140,24 @@ def _distances(x1, x2, p=2.0, compute_mode=None):
     return torch.linalg.vector_norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
 
 
+def _fake_quantize(input, scale, zero_point, quant_min, quant_max):
+    """Is torch.fake_quantize_per_tensor_affine: the gradient passes where the
+    number is within the limits."""
+    number = (input * (1 / scale)).round() + zero_point
+    within = (number >= quant_min) & (number <= quant_max)
+    kept = (number.clamp(quant_min, quant_max) - zero_point) * scale
+    return kept.detach() + torch.where(within, input - input.detach(), 0.0)
+
+
+def _fake_quantize_channels(input, scale, zero_point, axis, quant_min,
+                            quant_max):
+    """Is torch.fake_quantize_per_channel_affine."""
+    shape = [1] * input.ndim
+    shape[axis] = -1
+    return _fake_quantize(input, scale.view(shape), zero_point.view(shape),
+                          quant_min, quant_max)
+
+
 def _finite(input):
     """Is torch.isfinite, but `if` takes all of it for true: models of
     transformers ask so whether to clamp, which no file can."""
@@ -214,7 +232,10 @@ def written_out():
             torch.nn.modules.transformer, "_detect_is_causal_mask",
             lambda mask, is_causal=None, size=None: bool(is_causal)))
         patches.enter_context(mock.patch.object(torch, "isfinite", _finite))
-        patches.enter_context(mock.patch.object(torch, "cdist", _distances))
+        patches.enter_context(mock.patch.multiple(
+            torch, cdist=_distances,
+            fake_quantize_per_tensor_affine=_fake_quantize,
+            fake_quantize_per_channel_affine=_fake_quantize_channels))
         patches.enter_context(
             mock.patch.object(torch.Tensor, "__bool__", _bool))
         # The newer exporter ends the process over what is computed of .data.
