@@ -91,7 +91,9 @@ def _export_either(wrapped, arrays, dims, path, said) -> bool:
             "another size, by the values of its inputs, which a file cannot "
             f"say{_last_place(said.getvalue())}. In place of an if, write "
             "torch.where; in place of indexing by a mask, x[mask], multiply by "
-            "it, or have labels left out by ignore_index")
+            "it, or have labels left out by ignore_index. If it is the loss that "
+            "a model computes itself, give loss=, and call the labels in the "
+            "example as none of forward()'s arguments is called")
     try:
         _export_older(wrapped, arrays, dims, path)
         return True
