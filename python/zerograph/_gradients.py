@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from unittest import mock
 
 import torch
@@ -104,9 +104,11 @@ _IN_PLACE = re.compile(
 
 
 def written_by(func, args):
-    """Returns what a function of PyTorch changes in place, or nothing."""
+    """Returns the tensor that a function of PyTorch changes in place, if it
+    does."""
     in_place = _IN_PLACE.fullmatch(getattr(func, "__name__", ""))
-    return args[0] if in_place and args else None
+    return (args[0] if in_place and args and isinstance(args[0], torch.Tensor)
+            else None)
 
 
 class PyTorchGradients(torch.overrides.TorchFunctionMode):
@@ -142,7 +144,7 @@ class PyTorchGradients(torch.overrides.TorchFunctionMode):
             self._within += 1
             try:
                 if not self._enabled:
-                    return _detached(forward(*given))
+                    return _detached(forward(*given), _is_float)
                 if not multiplies:
                     return forward(*given)
                 return _written_out(cls, forward, has_setup,
@@ -159,18 +161,26 @@ class PyTorchGradients(torch.overrides.TorchFunctionMode):
         if enabled or self._within:
             return func(*args, **kwargs)
         if getattr(func, "__name__", "") == "__get__":  # of .T, or a flag
-            return _detached(func(*args, **kwargs))
+            trained = isinstance(args[0], torch.Tensor) and args[0].requires_grad
+            result = func(*args, **kwargs)
+            return _detached(result, _is_float) if trained else result
         written = written_by(func, args)
         rest = args if written is None else args[1:]
-        rest, kwargs = _detached((rest, kwargs))
+        rest, kwargs = _detached((rest, kwargs), _is_trained)
         return func(*(rest if written is None else (written, *rest)), **kwargs)
 
 
-def _detached(values):
-    def one_of(one):
-        stops = isinstance(one, torch.Tensor) and one.requires_grad
-        return one.detach() if stops else one
-    return tree_map(one_of, values)
+def _is_float(one: torch.Tensor) -> bool:
+    return one.is_floating_point()
+
+
+def _is_trained(one: torch.Tensor) -> bool:
+    return one.requires_grad
+
+
+def _detached(values, stops: Callable[[torch.Tensor], bool]):
+    return tree_map(lambda one: one.detach() if isinstance(one, torch.Tensor) and
+                    stops(one) else one, values)
 
 
 def _call(function, preserve_rng_state, *args):

@@ -14,9 +14,9 @@ import zerograph as zg  # noqa: E402
 from export_models import (  # noqa: E402
     Buffered, Classifier, Doubled, ExportCase, Unknown)
 from gradient_models import (  # noqa: E402
-    Adversary, Applied, Changed, Checkpointed, Far, Halved, Narrow, Quantized,
-    Reverse, Rows, Sharing, Siamese, Spike, Spiking, Taught, Thresholded,
-    Written)
+    Adversary, Applied, Changed, Checkpointed, Directly, Far, Halved, Narrow,
+    Quantized, Reverse, Rows, Sharing, Siamese, Spike, Spiking, Taught,
+    Thresholded, Written)
 from support import main  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
@@ -65,7 +65,8 @@ class ExportGradients(ExportCase):
         self.trains_as_pytorch(Siamese(), ranks=2, zero=3)
 
     def test_functions_that_multiply_gradients(self):
-        for module in Adversary(), Spiking(), Halved(), Sharing(), Far():
+        for module in (Adversary(), Spiking(), Halved(), Sharing(), Far(),
+                       Directly()):
             with self.subTest(type(module).__name__):
                 self.trains_as_pytorch(module)
 

@@ -212,6 +212,19 @@ class Sharing(Classifier):
                         target)
 
 
+class Directly(Classifier):
+    """Gives what is trained to a Function, and reads its transpose, without
+    gradients."""
+
+    def forward(self, x):
+        hidden = self.hidden(x)
+        with torch.no_grad():
+            target = Product.apply(hidden, hidden)
+            turned = hidden.T
+        hidden = Product.apply(hidden, hidden.sigmoid())
+        return self.out(hidden * target + (turned * turned).T)
+
+
 class Far(Classifier):
     """Masks what a Function is given."""
 
