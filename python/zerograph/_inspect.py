@@ -95,8 +95,7 @@ def _places(module: torch.nn.Module) -> dict[str, int]:
     return {name: one.data_ptr() for name, one in module.named_parameters()}
 
 
-def _causes(functions: Mapping[Function, bool], watch: Watch,
-            hooked: list[str]) -> list[str]:
+def _causes(functions: Mapping[Function, bool], watch: Watch) -> list[str]:
     """Says why gradients may be others than the file's."""
     causes = _of_functions(
         (one for one, written in functions.items() if not written),
@@ -113,10 +112,6 @@ def _causes(functions: Mapping[Function, bool], watch: Watch,
             f"forward() calls {', '.join(sorted(watch.changes))} of what is "
             "trained, and the file has the gradients without. Write y = "
             "x.detach() in place of a tensor that changes")
-    if hooked:
-        causes.append(
-            f"hooks change the gradients of {', '.join(hooked[:8])}, and are not "
-            "in the file. Remove them, or write what they do in forward()")
     return causes
 
 
@@ -143,11 +138,6 @@ def _of_functions(lost: Iterable[Function], what: str) -> list[str]:
             "if its backward() is the derivative. Of a step or a rounding they "
             "are 0; write y = z + (f(x) - z).detach(), with z the function whose "
             "gradient is meant"] if names else []
-
-
-def _hooked(module: torch.nn.Module) -> list[str]:
-    return [name for name, one in module.named_parameters()
-            if one._backward_hooks]
 
 
 def _is_sum(first: Run, again: Callable[[], Run]) -> bool:
@@ -210,7 +200,7 @@ def inspect_loss(module: torch.nn.Module, batch: Batch, twice: Batch,
         if foreign:
             _refuse_foreign(foreign, loss)
         functions = functions_of(nodes)
-        causes = _causes(functions, watch, _hooked(module))
+        causes = _causes(functions, watch)
         del nodes
         first.loss = first.loss.detach()
         was_set = [name for name, value in _attributes(module).items()
@@ -218,6 +208,12 @@ def inspect_loss(module: torch.nn.Module, batch: Batch, twice: Batch,
         is_read = (was_set and not writes.before and
                    varies(first, compute, times=1))
     differs, advice = [], []
+    hooked = [name for name, one in module.named_parameters()
+              if one._backward_hooks]
+    if hooked:  # a copy that gradients are compared with has none
+        differs.append(
+            f"hooks change the gradients of {', '.join(hooked[:8])}, and are not "
+            "in the file. Remove them, or write what they do in forward()")
     if writes.before:
         differs.append(
             f"forward() changes {', '.join(writes.before)} in place, which is not "
