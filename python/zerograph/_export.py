@@ -224,11 +224,11 @@ def export_and_compare(module: torch.nn.Module, example: Any, path: str,
                  if compare == "small" else None) or Comparison(path)
         found.freeze = freeze
         differences = [_in_short(found)] if found.lost else []
-    causes = list(seen.may_differ)
-    if not wrapped.has_pytorch_gradients:
-        causes += seen.would_differ_older if older else seen.would_differ
-    if found.compared and found.ok:
-        causes = []
+    causes = []
+    if not (found.compared and found.ok):
+        causes += seen.may_differ
+        if not wrapped.has_pytorch_gradients:
+            causes += seen.would_differ_older if older else seen.would_differ
     found.lost = seen.differs + causes + found.lost
     return found, says + seen.differs + causes + differences, lambda: (
         seen.is_sum or

@@ -79,9 +79,16 @@ class _Context:
     save_for_forward = _nothing
 
 
+def with_gradient(value: torch.Tensor, source: torch.Tensor,
+                  factor: torch.Tensor) -> torch.Tensor:
+    """Returns a value whose gradient, times a factor, goes to `source` too: what
+    is added to it is 0, also where `source` is not finite."""
+    nothing = source - source.detach()
+    return value + torch.where(nothing == 0, nothing, 0.0) * factor.detach()
+
+
 def _written_out(cls: Function, forward, has_setup: bool, arguments):
-    """Returns what a Function computes, as a sum whose gradients are those of
-    its backward(): what is added is 0, also to what is not finite."""
+    """Returns what a Function computes, with the gradients of its backward()."""
     context = _Context(arguments)
     if has_setup:
         result = forward(*arguments)
@@ -92,9 +99,7 @@ def _written_out(cls: Function, forward, has_setup: bool, arguments):
     result = result.detach()
     for one, needs, factor in zip(arguments, context.needs_input_grad, factors):
         if needs and factor is not None:
-            nothing = one - one.detach()
-            nothing = torch.where(nothing == 0, nothing, 0.0)
-            result = result + nothing * factor.detach()
+            result = with_gradient(result, one, factor)
     return result
 
 

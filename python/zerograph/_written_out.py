@@ -10,6 +10,8 @@ from unittest import mock
 
 import torch
 
+from ._gradients import with_gradient
+
 _cross_entropy = torch.nn.functional.cross_entropy
 _nll_loss = torch.nn.functional.nll_loss
 _isfinite = torch.isfinite
@@ -146,7 +148,7 @@ def _fake_quantize(input, scale, zero_point, quant_min, quant_max):
     number = (input * (1 / scale)).round() + zero_point
     within = (number >= quant_min) & (number <= quant_max)
     kept = (number.clamp(quant_min, quant_max) - zero_point) * scale
-    return kept.detach() + torch.where(within, input - input.detach(), 0.0)
+    return with_gradient(kept.detach(), input, within)
 
 
 def _fake_quantize_channels(input, scale, zero_point, axis, quant_min,

@@ -14,7 +14,7 @@ import onnx  # noqa: E402
 import torch  # noqa: E402
 import zerograph as zg  # noqa: E402
 from export_models import (  # noqa: E402
-    Buffered, Classifier, Doubled, ExportCase, Scaled, Unknown, Words)
+    Buffered, Classifier, Doubled, ExportCase, Unknown, Words)
 from support import main  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402

@@ -11,7 +11,8 @@ namespace mlir::zg::cuda {
 inline constexpr llvm::StringLiteral kFastMathAttr = "zg.fast_math";
 
 /// Returns powers of two and reciprocals by one instruction each, `ex2.approx`
-/// and `rcp.approx`, with zeros in place of subnormal numbers.
+/// and `rcp.approx`, to about two units in the last place, with zeros in place
+/// of subnormal numbers. Attention on tensor cores always takes the powers.
 const emit::Approximation &fastMath();
 
 } // namespace mlir::zg::cuda

@@ -2,6 +2,7 @@
 
 #include "codegen/cuda/forms/TensorAttention.h"
 
+#include "codegen/cuda/forms/FastMath.h"
 #include "codegen/cuda/forms/Together.h"
 #include "codegen/cuda/forms/Vectors.h"
 
@@ -320,7 +321,8 @@ Value TensorAttention::acrossRow(
 }
 
 Value TensorAttention::power(Value x, Value base) {
-  return cores.exp2(l.mul(l.sub(x, base), number(1.4426950408889634)));
+  Value exponent = l.mul(l.sub(x, base), number(1.4426950408889634));
+  return fastMath().power(l, exponent);
 }
 
 void TensorAttention::storeRows(

@@ -130,7 +130,3 @@ void TensorCores::finishCopies() {
   l.b.create<LLVM::CallIntrinsicOp>(
       TypeRange(), StringRef("llvm.nvvm.cp.async.wait.all"), ValueRange());
 }
-
-Value TensorCores::exp2(Value x) {
-  return call("llvm.nvvm.ex2.approx.ftz.f", x.getType(), x);
-}

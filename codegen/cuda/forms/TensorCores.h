@@ -57,9 +57,6 @@ public:
   /// Waits for what this thread copies.
   void finishCopies();
 
-  /// Returns 2^x, to about two units in the last place.
-  Value exp2(Value x);
-
 private:
   Value call(StringRef intrinsic, Type result, ValueRange operands);
   Fragment load(const SharedMatrix &matrix, Value offset, bool transposed);
