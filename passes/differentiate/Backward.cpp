@@ -19,6 +19,67 @@ Location mlir::zg::nn::gradientLocation(Location forward) {
 
 namespace {
 
+/// Returns zeros around what a part of a value contributes to its gradient,
+/// perhaps converted; null if the contribution is anything else.
+PadOp paddedPart(Value contribution) {
+  if (auto convert = contribution.getDefiningOp<ConvertOp>()) {
+    contribution = convert.getOperand();
+  }
+  auto pad = contribution.getDefiningOp<PadOp>();
+  auto border = pad ? dyn_cast<FloatAttr>(pad.getValue()) : FloatAttr();
+  return border && border.getValue().isZero() ? pad : PadOp();
+}
+
+/// Returns the one dimension that is padded, or none.
+std::optional<int64_t> paddedDim(PadOp pad) {
+  std::optional<int64_t> found;
+  ArrayRef<int64_t> from = shapeOf(pad.getOperand()), to = shapeOf(pad);
+  for (int64_t dim = 0; dim < int64_t(to.size()); ++dim) {
+    if (from[dim] != to[dim]) {
+      if (found) {
+        return std::nullopt;
+      }
+      found = dim;
+    }
+  }
+  return found;
+}
+
+/// Returns the sum of contributions as their concatenation, where each is of a
+/// part of the value and the parts together are all of it; else null.
+Value sideBySide(NNBuilder &b, ArrayRef<Value> contributions) {
+  SmallVector<PadOp> pads;
+  for (Value contribution : contributions) {
+    PadOp pad = paddedPart(contribution);
+    PadOp first = pads.empty() ? pad : pads.front();
+    if (!pad || pad.getType() != first.getType() ||
+        paddedDim(pad) != paddedDim(first)) {
+      return {};
+    }
+    pads.push_back(pad);
+  }
+  std::optional<int64_t> dim = paddedDim(pads.front());
+  if (pads.size() < 2 || !dim) {
+    return {};
+  }
+  llvm::sort(pads, [&](PadOp a, PadOp b) {
+    return a.getLow()[*dim] < b.getLow()[*dim];
+  });
+  SmallVector<Value> parts;
+  int64_t end = 0;
+  for (PadOp pad : pads) {
+    if (pad.getLow()[*dim] != end) {
+      return {};
+    }
+    end += shapeOf(pad.getOperand())[*dim];
+    parts.push_back(pad.getOperand());
+  }
+  if (end != shapeOf(pads.front())[*dim]) {
+    return {};
+  }
+  return b.convert(b.concat(parts, *dim), elementOf(contributions.front()));
+}
+
 class Backward {
 public:
   Backward(OpBuilder &builder, Block &body, Value loss,
@@ -145,7 +206,8 @@ private:
   }
 
   /// The sum of the contributions to a value, in the order of its uses; null
-  /// without any. The sum is built once, where it is first asked for.
+  /// without any. The sum is built once, where it is first asked for. Those of
+  /// parts that lie side by side, as of a split, are put side by side.
   Value gradientOf(Value value) {
     auto found = contributions.find(value);
     if (found == contributions.end()) {
@@ -153,6 +215,9 @@ private:
     }
     SmallVector<Value> &parts = found->second;
     NNBuilder sum(builder, gradientLocation(value.getLoc()));
+    if (Value whole = sideBySide(sum, parts)) {
+      parts = {whole};
+    }
     while (parts.size() > 1) {
       Value last = parts.pop_back_val();
       parts.back() = sum.add(last, parts.back());

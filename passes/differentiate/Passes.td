@@ -19,7 +19,9 @@ def Differentiate : Pass<"nn-differentiate", "::mlir::ModuleOp"> {
     and only operands on such a path get one computed. Contributions to a value
     with several uses are added in the order of the uses in the forward graph:
     `((first + second) + third)`; a parameter's sum stands right after its last
-    contribution. Ops of the backward graph have the location
+    contribution. Where each use is a part of the value, and the parts are all of
+    it, as those of a split, the gradient is their concatenation. Ops of the
+    backward graph have the location
     `"NODE.gradient"`, NODE being the forward op's name.
 
     A trainable parameter that the loss does not depend on becomes

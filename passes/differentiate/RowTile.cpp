@@ -113,6 +113,11 @@ std::optional<RowRule> ruleOf(Operation *op, int64_t rows) {
         return ruleOfRest(op, rows, slice.getStarts(), slice.getSteps());
       })
       .Case([&](PadOp pad) { return ruleOfRest(op, rows, pad.getLow(), {}); })
+      .Case([&](ConcatOp concat) {
+        std::optional<unsigned> dims = rowDims(shapeOf(concat), rows);
+        bool alongRow = dims && concat.getDim() >= *dims;
+        return alongRow ? std::optional(byRows(op)) : std::nullopt;
+      })
       .Case<SoftmaxOp, SoftmaxGradOp>([&](auto softmax) {
         Value result = softmax->getResult(0);
         std::optional<unsigned> dims = rowDims(shapeOf(result), rows);
@@ -169,7 +174,9 @@ void setDims(Operation *clone, Operation *op, int64_t rows) {
         slice.setSteps(numbersOfPart(1, slice.getSteps(), dims));
       })
       .Case(
-          [&](PadOp pad) { pad.setLow(numbersOfPart(0, pad.getLow(), dims)); });
+          [&](PadOp pad) { pad.setLow(numbersOfPart(0, pad.getLow(), dims)); })
+      .Case(
+          [&](ConcatOp concat) { concat.setDim(concat.getDim() - dims + 1); });
 }
 
 /// Returns the operand of a broadcast that all rows share as a tensor of one

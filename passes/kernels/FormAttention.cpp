@@ -106,21 +106,75 @@ public:
     Operation *own = inside.clone(*op);
     own->setOperands(mapped);
     nn::NNBuilder b(inside, op->getLoc());
-    SmallVector<Value> yields;
+    SmallVector<Value> made;
     for (OpResult result : own->getResults()) {
       Type element = nn::elementOf(result);
       result.setType(cast<RankedTensorType>(result.getType()).clone(score));
-      yields.push_back(b.convert(result, element));
+      made.push_back(b.convert(result, element));
+    }
+    // What the kernel stands for, and what it yields for that.
+    SmallVector<Value> results, yields;
+    for (OpResult result : op->getResults()) {
+      nn::ConcatOp concat = packingOf(result);
+      if (!concat) {
+        results.push_back(result);
+        yields.push_back(made[result.getResultNumber()]);
+      } else if (!llvm::is_contained(results, concat.getResult())) {
+        results.push_back(concat);
+        yields.push_back(pack(concat, made, b));
+      }
     }
     inside.create<nn::YieldOp>(op->getLoc(), yields);
     auto kernel = outside.create<nn::KernelOp>(
-        op->getLoc(), op->getResultTypes(), nn::KernelForm::attention, buffers);
+        op->getLoc(), TypeRange(ValueRange(results)), nn::KernelForm::attention,
+        buffers);
     kernel.getBody().push_back(body.release());
-    op->replaceAllUsesWith(kernel);
-    op->erase();
+    for (auto [result, buffer] :
+         llvm::zip_equal(results, kernel.getResults())) {
+      result.replaceAllUsesWith(buffer);
+    }
+    eraseFrom(op);
   }
 
 private:
+  /// Returns the concatenation that a gradient is a part of, if the kernel can
+  /// write it there.
+  static nn::ConcatOp packingOf(OpResult result) {
+    Value value = result;
+    while (value.hasOneUse()) {
+      Operation *user = *value.user_begin();
+      if (auto concat = dyn_cast<nn::ConcatOp>(user)) {
+        return llvm::is_contained(nn::packedGradients(concat), result)
+                   ? concat
+                   : nn::ConcatOp();
+      }
+      if (!isa<nn::ReshapeOp, nn::ConvertOp>(user)) {
+        break;
+      }
+      value = user->getResult(0);
+    }
+    return {};
+  }
+
+  static Value pack(nn::ConcatOp concat, ArrayRef<Value> made,
+                    nn::NNBuilder &b) {
+    SmallVector<Value> parts;
+    for (auto [part, result] :
+         llvm::zip_equal(concat.getOperands(), nn::packedGradients(concat))) {
+      Value own = b.reshape(made[result.getResultNumber()], shapeOf(part));
+      parts.push_back(b.convert(own, nn::elementOf(part)));
+    }
+    return b.concat(parts, concat.getDim());
+  }
+
+  /// Erases an op and what is made of its results, which nothing else reads.
+  static void eraseFrom(Operation *op) {
+    while (!op->use_empty()) {
+      eraseFrom(*op->user_begin());
+    }
+    op->erase();
+  }
+
   /// Reads a value of the program through as many of its views as there is an
   /// address formula for.
   Value read(Value value) {
@@ -167,12 +221,15 @@ private:
 
 struct FormAttentionPass : nn::impl::FormAttentionBase<FormAttentionPass> {
   void runOnOperation() override {
-    for (Operation &op :
-         llvm::make_early_inc_range(getOperation().getBody().front())) {
+    SmallVector<Operation *> ops;
+    for (Operation &op : getOperation().getBody().front()) {
       if (isa<nn::AttentionOp, nn::AttentionGradOp>(op)) {
-        Hoisting(&op).run();
-        Forming(&op).run();
+        ops.push_back(&op);
       }
+    }
+    for (Operation *op : ops) {
+      Hoisting(op).run();
+      Forming(op).run();
     }
   }
 };

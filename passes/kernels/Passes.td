@@ -22,7 +22,9 @@ def Decompose : Pass<"nn-decompose", "::mlir::zg::nn::ProgramOp"> {
     - `dropout`: `select(random_uniform >= ratio, x * (1/(1-ratio)), 0)`, the
       ratio rounded to f32 and the factor once to x's type.
     - `random_like`: `random_uniform` of the index.
-    - `concat`: nested selects, by position, of the padded operands.
+    - `concat`: nested selects, by position, of the padded operands; unless it
+      puts the gradients of an attention side by side, which `nn-form-attention`
+      does.
     - `pool`: element `t` of all windows is a strided slice; they are combined
       element by element, in order.
     - `convolution`, where the library has none for its type
@@ -107,7 +109,9 @@ def FormAttention : Pass<"nn-form-attention", "::mlir::zg::nn::ProgramOp"> {
     gave all three, where they lie side by side. f16 and bf16 are computed with
     in f32: conversions become part of the kernel. What the region reads in a way
     that has no address formula is computed before the kernel and becomes an
-    extra. Runs before `nn-form-kernels`, which sees a kernel.
+    extra. Gradients that a concatenation puts side by side, as those of queries,
+    keys and values of one product, are written there. Runs before
+    `nn-form-kernels`, which sees a kernel.
 
     bitwise: the op is left as it is.
   }];

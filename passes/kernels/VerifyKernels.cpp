@@ -1,5 +1,6 @@
 //===- VerifyKernels.cpp - checks what nn-form-kernels promises -----------===//
 
+#include "passes/ir/nn/Attention.h"
 #include "passes/ir/nn/NNDialect.h"
 #include "passes/kernels/Members.h"
 #include "passes/kernels/Passes.h"
@@ -33,8 +34,10 @@ LogicalResult verifyCommon(nn::KernelOp kernel) {
   LogicalResult result = success();
   for (Operation &op : kernel.getBody().front()) {
     std::optional<nn::KernelForm> own = nn::ownForm(&op);
+    bool packs =
+        isa<nn::ConcatOp>(op) && kernel.getForm() == nn::KernelForm::attention;
     if (!isMember(&op) && !nn::isView(&op) && !own && !isLiteral(&op) &&
-        !isa<nn::YieldOp>(op)) {
+        !isa<nn::YieldOp>(op) && !packs) {
       result = report(&op) << op.getName() << " has no place in a kernel";
       continue;
     }
@@ -132,17 +135,26 @@ LogicalResult verifyAlone(nn::KernelOp kernel) {
                            << formOf(kernel) << "'";
     }
   }
-  auto isOwn = [&](OpOperand &operand) {
-    Value value = operand.get();
+  SmallVector<OpResult> yielded;
+  for (Value value : yield->getOperands()) {
     auto convert = value.getDefiningOp<nn::ConvertOp>();
-    if (convert && kernel.getForm() == nn::KernelForm::attention) {
-      value = convert.getOperand();
+    if (auto concat = value.getDefiningOp<nn::ConcatOp>()) {
+      llvm::append_range(yielded, nn::packedGradients(concat));
+    } else if (convert && kernel.getForm() == nn::KernelForm::attention) {
+      yielded.push_back(dyn_cast<OpResult>(convert.getOperand()));
+    } else {
+      yielded.push_back(dyn_cast<OpResult>(value));
     }
-    auto result = dyn_cast<OpResult>(value);
-    return result && nn::ownForm(result.getOwner()) &&
-           result.getResultNumber() == operand.getOperandNumber();
+  }
+  auto isOwn = [](OpResult result) {
+    return result && nn::ownForm(result.getOwner());
   };
-  if (count != 1 || !llvm::all_of(yield->getOpOperands(), isOwn)) {
+  bool all = llvm::all_of(yielded, isOwn) && !yielded.empty() &&
+             llvm::all_of(yielded.front().getOwner()->getResults(),
+                          [&](OpResult result) {
+                            return llvm::count(yielded, result) == 1;
+                          });
+  if (count != 1 || !all) {
     result = report(kernel) << "the form '" << formOf(kernel)
                             << "' has one op and its results";
   }

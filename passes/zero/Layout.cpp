@@ -2,6 +2,7 @@
 
 #include "passes/differentiate/Passes.h"
 #include "passes/ir/nn/NNBuilder.h"
+#include "passes/ir/nn/Queries.h"
 #include "passes/zero/FlatBuffers.h"
 #include "passes/zero/Passes.h"
 
@@ -24,6 +25,12 @@ void useReturnedArguments(nn::ProgramOp micro) {
           result.get().getLoc(), result.get().getType(), result.get()));
     }
   }
+}
+
+/// Returns whether the op can be in a kernel with others.
+bool sharesKernel(Operation *op) {
+  return nn::isElementwise(op) || nn::isView(op) || nn::isLiteral(op) ||
+         isa<nn::ReduceOp>(op);
 }
 
 //===----------------------------------------------------------------------===//
@@ -115,7 +122,9 @@ struct Layout : impl::LayoutBase<Layout> {
                                     : states.sentType(unit, reduce_precision);
   }
 
-  /// Packs right after the last of the operands to be made.
+  /// Packs after the last of the operands to be made and the ops that follow it
+  /// up to the next product: they may share a kernel with what the operands are
+  /// made of, as the gradient of a norm's operand does with that of its scale.
   Value pack(Program &program, const UnitStates &states, int64_t unit,
              const llvm::StringMap<Value> &made,
              DenseMap<Operation *, Operation *> &behind) {
@@ -128,6 +137,9 @@ struct Layout : impl::LayoutBase<Layout> {
       last = last && maker->isBeforeInBlock(last) ? last : maker;
       parts.push_back(part);
       offsets.push_back(place.getOffset());
+    }
+    while (sharesKernel(last->getNextNode())) {
+      last = last->getNextNode();
     }
     Operation *&previous = behind.try_emplace(last, last).first->second;
     OpBuilder builder(&getContext());

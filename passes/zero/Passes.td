@@ -26,11 +26,11 @@ def Layout : Pass<"zero-layout", "::mlir::ModuleOp"> {
     Groups the parameters of `@micro` into units and says on the module what
     they are, and for how many ranks, which stage and how many micro-batches.
     A parameter becomes a view of its unit's whole buffer, right before each op
-    that reads it; a unit's gradients become one pack, right after the last of
-    them, and a result with `zero.gradient`; so do next values of running
-    statistics, which update their state. A parameter that all its readers round
-    to 16 bits is kept so, and has a master to train: the roundings become the
-    views.
+    that reads it; a unit's gradients become one pack, after the last of them and
+    what may share its kernel, and a result with `zero.gradient`; so do next
+    values of running statistics, which update their state. A parameter that all
+    its readers round to 16 bits is kept so, and has a master to train: the
+    roundings become the views.
 
         %y = nn.matmul %x, %w                    // %w an nn.parameter
         // becomes

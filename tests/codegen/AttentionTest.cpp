@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Transforms/Passes.h"
+#include "passes/ir/nn/NNBuilder.h"
 #include "passes/kernels/Passes.h"
 #include "tests/codegen/CudaRun.h"
 #include "tests/codegen/KernelRun.h"
@@ -51,11 +52,12 @@ std::string programOf(const AttentionCase &attention) {
          ">" + extras + ") {\n" + slices + attention.text() + "nn.return\n}";
 }
 
-/// A program with the gradient of its attention, and results.
+/// A program with the gradient of its attention, and results. `packed`: the
+/// gradients of as many of q, k and v, the last ones, are side by side.
 class Differentiated {
 public:
-  explicit Differentiated(const AttentionCase &attention)
-      : program(programOf(attention)) {
+  explicit Differentiated(const AttentionCase &attention, unsigned packed = 0)
+      : program(programOf(attention)), packed(packed) {
     if (!program.ok()) {
       ADD_FAILURE() << program.diagnostics();
       return;
@@ -85,7 +87,17 @@ private:
             .buildGradient(builder, {body.getArgument(3), Value(), Value()},
                            isWanted, gradients)));
     SmallVector<Value> results(op.getResults());
-    llvm::append_range(results, ArrayRef(gradients).take_front(3));
+    llvm::append_range(results, ArrayRef(gradients).take_front(3 - packed));
+    if (packed > 0) {
+      nn::NNBuilder b(builder, op.getLoc());
+      SmallVector<Value> parts;
+      for (Value gradient : ArrayRef(gradients).slice(3 - packed, packed)) {
+        ArrayRef<int64_t> shape = nn::shapeOf(gradient);
+        parts.push_back(
+            b.reshape(gradient, {shape[0], shape[1], shape[2] * shape[3]}));
+      }
+      results.push_back(b.concat(parts, 2));
+    }
     if (hasBias) {
       results.push_back(gradients[bias]);
     }
@@ -95,6 +107,7 @@ private:
   }
 
   Program program;
+  unsigned packed;
 };
 
 class KeepsAttention : public PlainTargetInfo {
@@ -293,6 +306,48 @@ TEST_P(Attention, HasTheBitsOfCoreOps) {
     formKernels(core, /*whole=*/false);
     EXPECT_TRUE(host == runProgram(core.function(), arguments, onHost))
         << "core ops have other bits";
+  }
+}
+
+/// Returns whether a kernel puts tensors side by side, which takes selects.
+bool joins(nn::KernelOp kernel) {
+  return kernel.getForm() == nn::KernelForm::rows &&
+         !kernel.getBody().getOps<nn::SelectOp>().empty();
+}
+
+// Gradients that lie side by side are written there: no kernel puts them.
+TEST(PackedGradients, HaveTheBitsOfCoreOpsAndNoKernelOfTheirOwn) {
+  struct {
+    AttentionCase attention;
+    unsigned packed;
+    bool alone = true;
+  } cases[] = {
+      {{"all", 2, 70, 70, 2, 2, 16, 32, Scores::Causal}, 3},
+      {{"keys", 2, 130, 66, 4, 2, 16, 16, Scores::Scaled}, 2},
+      {{"grouped", 1, 66, 66, 6, 2, 16, 8, Scores::Window}, 3},
+      {{"bias", 3, 20, 20, 2, 2, 16, 16, Scores::Bias}, 3},
+      {{"narrow", 1, 66, 66, 1, 1, 13, 19, Scores::Causal}, 3, false},
+      {{"half", 2, 70, 70, 2, 2, 16, 32, Scores::Causal, "bf16"}, 3},
+  };
+  for (const auto &[attention, packed, alone] : cases) {
+    SCOPED_TRACE(attention.name);
+    Differentiated reference(attention, packed), whole(attention, packed),
+        core(attention, packed);
+    std::vector<Tensor> arguments = randomArguments(reference.function());
+    formKernels(whole, /*whole=*/true);
+    EXPECT_EQ(llvm::none_of(whole.function().getOps<nn::KernelOp>(), joins),
+              alone);
+    std::vector<Bytes> host = runProgram(whole.function(), arguments, onHost);
+    EXPECT_TRUE(host == runProgram(whole.function(), arguments, onCuda));
+    if (attention.element == "bf16") {
+      std::vector<Bytes> tensor =
+          runProgram(whole.function(), arguments, onTensorCores);
+      expectSmallDifference(tensor, evaluate(reference.function(), arguments),
+                            whole.function().getResultTypes(), 1e-2);
+    } else {
+      formKernels(core, /*whole=*/false);
+      EXPECT_TRUE(host == runProgram(core.function(), arguments, onHost));
+    }
   }
 }
 

@@ -170,6 +170,8 @@ void AttentionBlock::storeRows(unsigned result, ArrayRef<Value> sums,
                                llvm::function_ref<Value(int64_t, Value)> adjust,
                                Value first) {
   int64_t together = size % kOwn == 0 ? kOwn : 1;
+  StoredRows kept = loops.storedRows(l, result, rows, size);
+  Value pointer = body.resultPointer(loops.stored[result].result);
   for (auto [number, value] : llvm::enumerate(sums)) {
     if (number % together != 0) {
       continue;
@@ -188,9 +190,8 @@ void AttentionBlock::storeRows(unsigned result, ArrayRef<Value> sums,
         stored.push_back(
             loops.emitResult(l, result, adjust(place / kOwn, own)));
       }
-      Value line = l.add(rows.first, l.mul(row, l.index(rows.step)));
-      store(body.resultPointer(result), l.add(l.mul(line, l.index(size)), col),
-            stored);
+      Value line = l.add(kept.first, l.mul(row, l.index(kept.apart)));
+      store(pointer, l.add(line, col), stored);
     });
   }
 }

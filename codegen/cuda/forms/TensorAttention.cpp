@@ -330,9 +330,11 @@ void TensorAttention::storeRows(
     int64_t size, llvm::function_ref<Value(int64_t, Value)> adjust,
     Value first) {
   int64_t together = size % 2 == 0 ? 2 : 1;
+  StoredRows kept = loops.storedRows(l, result, rows, size);
+  Value pointer = body.resultPointer(loops.stored[result].result);
   for (int64_t row = 0; row < 2; ++row) {
     Value own = rowOf(row);
-    Value line = l.add(rows.first, l.mul(own, l.index(rows.step)));
+    Value line = l.add(kept.first, l.mul(own, l.index(kept.apart)));
     Value isRow = l.compare(arith::CmpIPredicate::slt, own, rows.count);
     for (int64_t i = 0; i < int64_t(sums.size()) / 2; i += together) {
       Value col = colOf(numberOf(i, row));
@@ -344,9 +346,7 @@ void TensorAttention::storeRows(
           Value value = adjust(row, sums[numberOf(side, row)]);
           stored.push_back(loops.emitResult(l, result, value));
         }
-        storeTogether(l, body.resultPointer(result),
-                      l.add(l.mul(line, l.index(size)), col),
-                      joined(l, stored));
+        storeTogether(l, pointer, l.add(line, col), joined(l, stored));
       });
     }
   }

@@ -33,6 +33,39 @@ static Operation *ownOp(nn::KernelOp kernel) {
   return nullptr;
 }
 
+/// Finds which results of the op the kernel yields, and where in its own.
+void AttentionLoops::findStored(Operation *op, nn::KernelOp kernel) {
+  stored.resize(op->getNumResults());
+  auto add = [&](Value value, StoredResult entry) {
+    value = nn::stripReshapes(value);
+    entry.convert = value.getDefiningOp<nn::ConvertOp>();
+    if (entry.convert) {
+      value = nn::stripReshapes(entry.convert.getOperand());
+    }
+    stored[cast<OpResult>(value).getResultNumber()] = entry;
+  };
+  Operation *yield = kernel.getBody().front().getTerminator();
+  for (OpOperand &yielded : yield->getOpOperands()) {
+    StoredResult entry{yielded.getOperandNumber()};
+    auto concat = yielded.get().getDefiningOp<nn::ConcatOp>();
+    if (!concat) {
+      add(yielded.get(), entry);
+      continue;
+    }
+    auto rowOf = [&](Value value) {
+      return ShapedType::getNumElements(
+          nn::shapeOf(value).drop_front(concat.getDim()));
+    };
+    entry.apart = rowOf(concat);
+    for (auto [part, result] :
+         llvm::zip_equal(concat.getOperands(), nn::packedGradients(concat))) {
+      entry.heads = nn::shapeOf(result)[2];
+      add(part, entry);
+      entry.begin += rowOf(part);
+    }
+  }
+}
+
 LogicalResult AttentionLoops::find(nn::KernelOp kernel) {
   Operation *op = ownOp(kernel);
   if (!op) {
@@ -40,7 +73,7 @@ LogicalResult AttentionLoops::find(nn::KernelOp kernel) {
            << nn::nameOf(kernel.getLoc())
            << "': a kernel of the form 'attention' has an nn.attention";
   }
-  yield = cast<nn::YieldOp>(kernel.getBody().front().getTerminator());
+  findStored(op, kernel);
   forward = dyn_cast<nn::AttentionOp>(op);
   auto backward = dyn_cast<nn::AttentionGradOp>(op);
   shape = nn::AttentionShape::of(op->getOperand(0).getType(),
@@ -365,7 +398,19 @@ Value AttentionLoops::foldChains(Lanes &l,
   return parts[0];
 }
 
+StoredRows AttentionLoops::storedRows(Lanes &l, unsigned number,
+                                      const OperandRows &rows,
+                                      int64_t size) const {
+  const StoredResult &entry = stored[number];
+  if (entry.apart == 0) {
+    return {l.mul(rows.first, l.index(size)), rows.step * size};
+  }
+  auto [row, head] = l.divide(rows.first, entry.heads);
+  Value begin = l.add(l.mul(head, l.index(size)), l.index(entry.begin));
+  return {l.add(l.mul(row, l.index(entry.apart)), begin), entry.apart};
+}
+
 Value AttentionLoops::emitResult(Lanes &l, unsigned number, Value value) const {
-  auto convert = yield->getOperand(number).getDefiningOp<nn::ConvertOp>();
+  nn::ConvertOp convert = stored[number].convert;
   return convert ? emitElementwise(l, convert, value) : value;
 }

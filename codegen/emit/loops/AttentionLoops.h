@@ -59,6 +59,22 @@ struct OperandRows {
   Value count;
 };
 
+/// Says where a kernel stores a result of its op: rows of a result of its own,
+/// in which gradients of queries, keys and values may lie side by side.
+struct StoredResult {
+  unsigned result = 0;        ///< of the kernel
+  nn::ConvertOp convert = {}; ///< rounds what is stored; null: nothing does
+  int64_t begin = 0;          ///< elements of a row that come before
+  int64_t apart = 0;          ///< elements of a row of the kernel's result
+  int64_t heads = 1;          ///< rows of the op's in one of the kernel's
+};
+
+/// Says where rows of a result begin: the first, and how far apart.
+struct StoredRows {
+  Value first;
+  int64_t apart = 0;
+};
+
 /// Describes a kernel of attention or of its gradient. Nodes are those of its
 /// graphs, which stay where they are.
 struct AttentionLoops {
@@ -70,7 +86,8 @@ struct AttentionLoops {
   Type element;
   /// Is null in a kernel of the gradient.
   nn::AttentionOp forward;
-  nn::YieldOp yield;
+  /// Has an entry for each result of the op.
+  SmallVector<StoredResult> stored;
 
   /// Have a row for each sample, query or key, and head.
   AttentionOperand q, k, v, dout;
@@ -166,13 +183,18 @@ struct AttentionLoops {
   /// Returns whether all keys that the window leaves to some query may be
   /// masked: by data, or because it leaves none.
   bool mayMaskAll() const;
+  /// Returns where a kernel stores `rows`, of `size` elements each, of its op's
+  /// result `number`.
+  StoredRows storedRows(Lanes &lanes, unsigned number, const OperandRows &rows,
+                        int64_t size) const;
   /// Returns the sum of the chains of a row, in their order.
   static Value foldChains(Lanes &lanes,
                           llvm::function_ref<Value(int64_t)> chain);
-  /// Returns a value as the kernel's result `number` stores it.
+  /// Returns a value of the op's result `number` as the kernel stores it.
   Value emitResult(Lanes &lanes, unsigned number, Value value) const;
 
 private:
+  void findStored(Operation *op, nn::KernelOp kernel);
   static std::pair<Value, Value> blocksOf(Lanes &lanes, Value first,
                                           std::optional<int64_t> before,
                                           std::optional<int64_t> after,

@@ -141,8 +141,8 @@ private:
       for (int64_t col = 0; col < queryCols; col += kLanes) {
         Value first = l.add(query, l.index(col));
         Value value = loops.emitResult(l, 3, tiles.load(ofBias, row, col));
-        body.store(body.resultPointer(3), l.add(line, first), value,
-                   maskOf(first));
+        body.store(body.resultPointer(loops.stored[3].result),
+                   l.add(line, first), value, maskOf(first));
       }
       return SmallVector<Value>();
     });

@@ -67,13 +67,14 @@ Value AttentionKernel::anyMasked(const Tile &maxima, Value firstQuery) {
 void AttentionKernel::storeRows(
     unsigned result, const Tile &tile, const OperandRows &rows, int64_t size,
     llvm::function_ref<Value(Value, Value)> adjust) {
+  StoredRows stored = loops.storedRows(l, result, rows, size);
+  Value pointer = body.resultPointer(loops.stored[result].result);
   body.loop(l.index(0), rows.count, 1, {}, [&](Value row, ValueRange) {
-    Value place = l.add(rows.first, l.mul(row, l.index(rows.step)));
-    Value start = l.mul(place, l.index(size));
+    Value start = l.add(stored.first, l.mul(row, l.index(stored.apart)));
     for (int64_t col = 0; col < size; col += kLanes) {
       Value value = adjust(row, tiles.load(tile, row, col));
       int64_t rest = size - col;
-      body.store(body.resultPointer(result), l.add(start, l.index(col)),
+      body.store(pointer, l.add(start, l.index(col)),
                  loops.emitResult(l, result, value),
                  rest < kLanes ? l.maskBelow(rest) : Value());
     }

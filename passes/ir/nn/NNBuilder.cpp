@@ -157,6 +157,15 @@ Value NNBuilder::reduce(ReduceKind kind, Value x, ArrayRef<int64_t> dims) {
                                   dims);
 }
 
+Value NNBuilder::concat(ArrayRef<Value> parts, int64_t dim) {
+  SmallVector<int64_t> shape(shapeOf(parts.front()));
+  for (Value part : parts.drop_front()) {
+    shape[dim] += shapeOf(part)[dim];
+  }
+  return builder.create<ConcatOp>(location, typeOf(parts.front()).clone(shape),
+                                  parts, dim);
+}
+
 Value NNBuilder::sumRows(Value x) {
   return sum(x, {static_cast<int64_t>(shapeOf(x).size()) - 1});
 }

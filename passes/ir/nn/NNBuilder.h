@@ -54,6 +54,8 @@ public:
   /// `border`, by default zeros, around `x`.
   Value pad(Value x, ArrayRef<int64_t> low, ArrayRef<int64_t> shape,
             double border = 0);
+  /// Tensors that differ in dimension `dim` alone, side by side along it.
+  Value concat(ArrayRef<Value> parts, int64_t dim);
   /// The rows of tensors that have one element type, one after the other.
   Value joinRows(ArrayRef<Value> parts);
   Value reduce(ReduceKind kind, Value x, ArrayRef<int64_t> dims);

@@ -7,6 +7,8 @@
 
 #include "passes/ir/nn/NNDialect.h"
 
+#include "mlir/IR/PatternMatch.h"
+
 using namespace mlir;
 using namespace mlir::zg::nn;
 
@@ -57,16 +59,40 @@ OpFoldResult BinaryOp::fold(FoldAdaptor adaptor) {
   }
 }
 
+/// Returns the numbers of 16 bits that an op narrows again to `element`, having
+/// been widened to f32 for `wide`; null where they are no such.
+static Value widenedFrom(Value wide, Type element) {
+  auto widening = wide.getDefiningOp<ConvertOp>();
+  bool exact = widening && isHalf(element) &&
+               getElementTypeOrSelf(widening.getOperand()) == element &&
+               getElementTypeOrSelf(wide).isF32();
+  return exact ? widening.getOperand() : Value();
+}
+
 OpFoldResult ConvertOp::fold(FoldAdaptor) {
   if (getType() == getOperand().getType()) {
     return getOperand();
   }
-  // Numbers of 16 bits that were widened narrow to themselves.
-  auto widening = getOperand().getDefiningOp<ConvertOp>();
-  bool exact = widening && widening.getOperand().getType() == getType() &&
-               isHalf(getElementTypeOrSelf(getType())) &&
-               getElementTypeOrSelf(getOperand()).isF32();
-  return exact ? widening.getOperand() : Value();
+  return widenedFrom(getOperand(), getType().getElementType());
+}
+
+/// Narrows what was widened before it was reshaped.
+static LogicalResult narrowThroughReshape(ConvertOp op,
+                                          PatternRewriter &rewriter) {
+  auto reshape = op.getOperand().getDefiningOp<ReshapeOp>();
+  Value narrow =
+      reshape ? widenedFrom(reshape.getOperand(), op.getType().getElementType())
+              : Value();
+  if (!narrow) {
+    return failure();
+  }
+  rewriter.replaceOpWithNewOp<ReshapeOp>(op, op.getType(), narrow);
+  return success();
+}
+
+void ConvertOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                            MLIRContext *) {
+  patterns.add(narrowThroughReshape);
 }
 
 OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {

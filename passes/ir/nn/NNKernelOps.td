@@ -38,8 +38,9 @@ def NN_KernelOp : NN_PureOp<"kernel", [
       have its bytes.
 
     - `attention`: one `nn.attention` or `nn.attention_grad`, whose results,
-      perhaps converted, are the kernel's. Its operands are views of arguments,
-      perhaps converted.
+      perhaps converted, are the kernel's. Gradients of queries, keys and values
+      may be one result, an `nn.concat` of rows. Its operands are views of
+      arguments, perhaps converted.
 
     In every form constants and iota are members, and arguments are read through
     views: chains of reshape, broadcast, transpose, slice, pad and gather

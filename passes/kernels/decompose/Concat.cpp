@@ -1,5 +1,6 @@
 //===- Concat.cpp - concat by selects of padded operands ------------------===//
 
+#include "passes/ir/nn/Attention.h"
 #include "passes/kernels/decompose/Decomposition.h"
 
 using namespace mlir;
@@ -9,6 +10,9 @@ using namespace mlir::zg::nn;
 namespace {
 
 Replacement concat(ConcatOp op, NNBuilder &b) {
+  if (!packedGradients(op).empty()) {
+    return {}; // nn-form-attention takes it
+  }
   ArrayRef<int64_t> shape = shapeOf(op);
   int64_t dim = op.getDim();
   int64_t end = shape[dim];

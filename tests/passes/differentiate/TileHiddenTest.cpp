@@ -107,34 +107,42 @@ constexpr const char *kMixed = R"(
   %h = nn.transpose %2 [1, 0] : tensor<40x160xf64> -> WIDE
   %y = nn.matmul %h, %v : WIDE, OUT -> NARROW)";
 
-/// A table of numbers as large as the layer, which is no product.
+/// A table of numbers as large as the layer, which is no product and which rows
+/// do not make alone.
 constexpr const char *kTable = R"(
   %0 = nn.matmul %x, %w : NARROW, INTO -> WIDE
   %2 = nn.unary tanh %x : NARROW -> NARROW
   %3 = nn.concat %2, %2, %2, %2, %2 dim 1
       : NARROW, NARROW, NARROW, NARROW, NARROW -> WIDE
-  %h = nn.binary mul %0, %3 : WIDE
+  %4 = nn.cumsum %3 dim 0 : WIDE
+  %h = nn.binary mul %0, %4 : WIDE
   %y = nn.matmul %h, %v : WIDE, OUT -> NARROW)";
 
-/// The same, which forward alone reads.
+/// A table that forward alone reads.
 constexpr const char *kAddedTable = R"(
   %0 = nn.matmul %x, %w : NARROW, INTO -> WIDE
   %2 = nn.unary tanh %x : NARROW -> NARROW
   %3 = nn.concat %2, %2, %2, %2, %2 dim 1
       : NARROW, NARROW, NARROW, NARROW, NARROW -> WIDE
-  %h = nn.binary add %0, %3 : WIDE
+  %4 = nn.cumsum %3 dim 0 : WIDE
+  %h = nn.binary add %0, %4 : WIDE
+  %y = nn.matmul %h, %v : WIDE, OUT -> NARROW)";
+
+/// The columns turned round, as rotary embeddings do.
+constexpr const char *kRotated = R"(
+  %0 = nn.matmul %x, %w : NARROW, INTO -> WIDE
+  %1 = nn.slice %0 [0, 25] step [1, 1] : WIDE -> tensor<160x15xf64>
+  %2 = nn.slice %0 [0, 0] step [1, 1] : WIDE -> tensor<160x25xf64>
+  %3 = nn.concat %1, %2 dim 1 : tensor<160x15xf64>, tensor<160x25xf64> -> WIDE
+  %h = nn.unary tanh %3 : WIDE -> WIDE
   %y = nn.matmul %h, %v : WIDE, OUT -> NARROW)";
 
 const Case kCases[] = {
-    {"Mlp", kMlp, true},
-    {"Gated", kGated, true},
-    {"Halves", kHalves, true},
-    {"Two", kTwo, true},
-    {"Normed", kNormed, true},
-    {"Dropout", kDropout, false},
-    {"Mixed", kMixed, false},
-    {"Table", kTable, false},
-    {"AddedTable", kAddedTable, false},
+    {"Mlp", kMlp, true},          {"Rotated", kRotated, true},
+    {"Gated", kGated, true},      {"Halves", kHalves, true},
+    {"Two", kTwo, true},          {"Normed", kNormed, true},
+    {"Dropout", kDropout, false}, {"Mixed", kMixed, false},
+    {"Table", kTable, false},     {"AddedTable", kAddedTable, false},
 };
 
 std::string forwardOf(const std::string &body) {

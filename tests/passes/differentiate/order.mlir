@@ -50,3 +50,46 @@ nn.program @forward(
   %loss = nn.reshape %3 : tensor<1x1xf32> -> tensor<f32>
   nn.return %loss : tensor<f32>
 }
+
+// -----
+
+// The parts of a split are all of %w: their gradients lie side by side, in the
+// order of the parts and not of the uses. Those of parts that overlap, or that
+// leave something out, are added.
+
+// CHECK-LABEL: nn.program @micro
+// CHECK-SAME: (%[[W:[^:]+]]: tensor<2x6xf32>, %[[V:[^:]+]]: tensor<6xf32>, %[[U:[^:]+]]: tensor<6xf32>
+// CHECK: nn.concat %{{.*}}, %{{.*}} dim 1 : tensor<2x2xf32>, tensor<2x4xf32> -> tensor<2x6xf32>
+// CHECK-NOT: nn.concat
+// CHECK: nn.return
+nn.program @forward(
+    %w: tensor<2x6xf32> {nn.parameter = #nn.parameter<"w", module = "", trainable = true, init = normal>},
+    %v: tensor<6xf32> {nn.parameter = #nn.parameter<"v", module = "", trainable = true, init = normal>},
+    %u: tensor<6xf32> {nn.parameter = #nn.parameter<"u", module = "", trainable = true, init = normal>})
+    -> (tensor<f32> {nn.output = "loss"}) {
+  %last = nn.slice %w [0, 2] step [1, 1] : tensor<2x6xf32> -> tensor<2x4xf32>
+  %first = nn.slice %w [0, 0] step [1, 1] : tensor<2x6xf32> -> tensor<2x2xf32>
+  %exp = nn.unary exp %last : tensor<2x4xf32> -> tensor<2x4xf32>
+  %tanh = nn.unary tanh %first : tensor<2x2xf32> -> tensor<2x2xf32>
+  %a = nn.reduce sum %exp [0, 1] : tensor<2x4xf32> -> tensor<1x1xf32>
+  %b = nn.reduce sum %tanh [0, 1] : tensor<2x2xf32> -> tensor<1x1xf32>
+  %v0 = nn.slice %v [0] step [1] : tensor<6xf32> -> tensor<4xf32>
+  %v1 = nn.slice %v [2] step [1] : tensor<6xf32> -> tensor<4xf32>
+  %vv = nn.binary mul %v0, %v1 : tensor<4xf32>
+  %u0 = nn.slice %u [0] step [1] : tensor<6xf32> -> tensor<2xf32>
+  %u1 = nn.slice %u [3] step [1] : tensor<6xf32> -> tensor<3xf32>
+  %uexp = nn.unary exp %u1 : tensor<3xf32> -> tensor<3xf32>
+  %c = nn.reduce sum %vv [0] : tensor<4xf32> -> tensor<1xf32>
+  %d = nn.reduce sum %u0 [0] : tensor<2xf32> -> tensor<1xf32>
+  %e = nn.reduce sum %uexp [0] : tensor<3xf32> -> tensor<1xf32>
+  %a1 = nn.reshape %a : tensor<1x1xf32> -> tensor<f32>
+  %b1 = nn.reshape %b : tensor<1x1xf32> -> tensor<f32>
+  %c1 = nn.reshape %c : tensor<1xf32> -> tensor<f32>
+  %d1 = nn.reshape %d : tensor<1xf32> -> tensor<f32>
+  %e1 = nn.reshape %e : tensor<1xf32> -> tensor<f32>
+  %0 = nn.binary add %a1, %b1 : tensor<f32>
+  %1 = nn.binary add %0, %c1 : tensor<f32>
+  %2 = nn.binary add %1, %d1 : tensor<f32>
+  %loss = nn.binary add %2, %e1 : tensor<f32>
+  nn.return %loss : tensor<f32>
+}

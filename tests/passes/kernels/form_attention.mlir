@@ -103,3 +103,26 @@ nn.program @bias(%q: tensor<2x8x3x2xbf16>, %m: tensor<2x3x8xf32>, %bias: tensor<
   }
   nn.return %db : tensor<3x8x8xf32>
 }
+
+// -----
+
+// Gradients that lie side by side in rows are one result; those that are read
+// besides are not.
+
+// CHECK-LABEL: nn.program @packed_gradients
+// CHECK-NEXT: %[[ALL:.*]] = nn.kernel attention {{.*}} -> tensor<2x8x144xbf16> {
+// CHECK: %[[D:.*]]:3 = nn.attention_grad
+// CHECK: nn.concat %{{.*}}, %{{.*}}, %{{.*}} dim 2
+// CHECK-NEXT: nn.yield
+// CHECK: nn.return %[[ALL]]
+nn.program @packed_gradients(%q: tensor<2x8x3x16xbf16>, %m: tensor<2x3x8xf32>) -> tensor<2x8x144xbf16> {
+  %dq, %dk, %dv = nn.attention_grad %q, %q, %q, %m, %m, %q, %m : (tensor<2x8x3x16xbf16>, tensor<2x8x3x16xbf16>, tensor<2x8x3x16xbf16>, tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<2x8x3x16xbf16>, tensor<2x3x8xf32>) -> (tensor<2x8x3x16xbf16>, tensor<2x8x3x16xbf16>, tensor<2x8x3x16xbf16>) {
+  ^bb0(%s: tensor<2x3x8x8xf32>, %g: tensor<2x3x8x8xf32>):
+    nn.yield %s, %g : tensor<2x3x8x8xf32>, tensor<2x3x8x8xf32>
+  }
+  %0 = nn.reshape %dq : tensor<2x8x3x16xbf16> -> tensor<2x8x48xbf16>
+  %1 = nn.reshape %dk : tensor<2x8x3x16xbf16> -> tensor<2x8x48xbf16>
+  %2 = nn.reshape %dv : tensor<2x8x3x16xbf16> -> tensor<2x8x48xbf16>
+  %all = nn.concat %1, %0, %2 dim 2 : tensor<2x8x48xbf16>, tensor<2x8x48xbf16>, tensor<2x8x48xbf16> -> tensor<2x8x144xbf16>
+  nn.return %all : tensor<2x8x144xbf16>
+}

@@ -1,8 +1,8 @@
 // RUN: zerograph-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(zero-layout{ranks=2 zero=3 accumulate=4})' | FileCheck %s
 
 // Parameters are views of their unit's whole buffer, one for each op that reads
-// one; gradients are a pack, right behind the last of them; next values update
-// their state. What the stage shares out is for the passes behind.
+// one; gradients are a pack, after the last of them; next values update their
+// state. What the stage shares out is for later passes.
 
 // CHECK: zero.accumulate = 4 : i64
 // CHECK-SAME: zero.mesh = #zero.mesh<["data" = 2]>
@@ -51,6 +51,31 @@ nn.program @micro(
   %g = nn.binary mul %w, %w : tensor<4xf32>
   %m = nn.binary add %mean, %x : tensor<4xf32>
   nn.return %loss, %g, %0, %m : tensor<1xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// A pack comes after what may share a kernel with the last gradient, and before
+// a product.
+
+// CHECK: nn.program @micro
+// CHECK: nn.reduce sum %{{.+}} [0] : tensor<8x4xf32>
+// CHECK-NEXT: nn.reshape
+// CHECK-NEXT: nn.unary tanh
+// CHECK-NEXT: nn.reduce sum %{{.+}} [1]
+// CHECK-NEXT: zero.pack
+// CHECK-NEXT: nn.matmul
+nn.program @micro(
+    %w: tensor<4xf32> {nn.parameter = #nn.parameter<"w", module = "fc", trainable = true, init = normal>},
+    %x: tensor<8x4xf32> {nn.input = #nn.input<"x", per_sample = true>})
+    -> (tensor<8x1xf32> {nn.output = "loss"}, tensor<4xf32> {nn.gradient = "w"},
+        tensor<4x4xf32>) {
+  %0 = nn.reduce sum %x [0] : tensor<8x4xf32> -> tensor<1x4xf32>
+  %g = nn.reshape %0 : tensor<1x4xf32> -> tensor<4xf32>
+  %1 = nn.unary tanh %x : tensor<8x4xf32> -> tensor<8x4xf32>
+  %2 = nn.reduce sum %1 [1] : tensor<8x4xf32> -> tensor<8x1xf32>
+  %3 = nn.matmul %x, %x transpose_a : tensor<8x4xf32>, tensor<8x4xf32> -> tensor<4x4xf32>
+  nn.return %2, %g, %3 : tensor<8x1xf32>, tensor<4xf32>, tensor<4x4xf32>
 }
 
 // -----

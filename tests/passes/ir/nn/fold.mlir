@@ -47,6 +47,25 @@ nn.program @widened(%h: tensor<4xbf16>, %x: tensor<4xf32>) -> (tensor<4xbf16>, t
 
 // -----
 
+// So they do under another shape.
+
+// CHECK-LABEL: nn.program @reshaped
+// CHECK-SAME: %[[H:[^:]+]]: tensor<4xbf16>, %[[G:[^:]+]]: tensor<4xf16>
+// CHECK: %[[AGAIN:.+]] = nn.reshape %[[H]] : tensor<4xbf16> -> tensor<2x2xbf16>
+// CHECK: %[[OTHER:.+]] = nn.convert %{{.+}} : tensor<2x2xf32> -> tensor<2x2xbf16>
+// CHECK: nn.return %[[AGAIN]], %[[OTHER]]
+nn.program @reshaped(%h: tensor<4xbf16>, %g: tensor<4xf16>) -> (tensor<2x2xbf16>, tensor<2x2xbf16>) {
+  %0 = nn.convert %h : tensor<4xbf16> -> tensor<4xf32>
+  %1 = nn.reshape %0 : tensor<4xf32> -> tensor<2x2xf32>
+  %2 = nn.convert %1 : tensor<2x2xf32> -> tensor<2x2xbf16>
+  %3 = nn.convert %g : tensor<4xf16> -> tensor<4xf32>
+  %4 = nn.reshape %3 : tensor<4xf32> -> tensor<2x2xf32>
+  %5 = nn.convert %4 : tensor<2x2xf32> -> tensor<2x2xbf16>
+  nn.return %2, %5 : tensor<2x2xbf16>, tensor<2x2xbf16>
+}
+
+// -----
+
 // x + 0 is not x where x is -0.
 
 // CHECK-LABEL: nn.program @float_zero
