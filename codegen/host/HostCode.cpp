@@ -2,6 +2,7 @@
 
 #include "codegen/host/HostCode.h"
 
+#include "codegen/plan/PlanTypes.h"
 #include "runtime/device/host/MatmulLibrary.h"
 
 using namespace mlir;
@@ -32,6 +33,9 @@ LogicalResult HostCode::add(Operation *op, plan::Kernel &kernel) {
     return failure();
   }
   kernel.set_symbol(info->symbol);
+  if (info->multiplied) {
+    kernel.add_operations()->set_type(planType(info->multiplied));
+  }
   kernel.mutable_host()->set_extent(info->extent);
   kernel.mutable_host()->set_grain(info->grain);
   return success();

@@ -71,6 +71,15 @@ FailureOr<HostTarget> zg::parseHostTarget(StringRef text, std::string &error) {
   return HostTarget{"", join(features), isa};
 }
 
+void zg::multiplyBf16(HostTarget &target) {
+  constexpr char kFeature[] = "avx512bf16";
+  bool hasVectors = StringRef(target.features).contains("+avx512f");
+  if (hasVectors && llvm::sys::getHostCPUFeatures().lookup(kFeature)) {
+    target.features += std::string(",+") + kFeature;
+    target.multipliesBf16 = true;
+  }
+}
+
 FailureOr<HostTarget> zg::parseHostTarget(StringRef text) {
   std::string error;
   FailureOr<HostTarget> target = parseHostTarget(text, error);

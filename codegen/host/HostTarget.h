@@ -26,12 +26,18 @@ struct HostTarget {
   std::string isa = "";
   /// True if plans call the library at all.
   bool library = true;
+  /// True if attention multiplies bf16, as the library does, by AVX512-BF16,
+  /// which is among the features: other bits than those of f32.
+  bool multipliesBf16 = false;
 };
 
 /// Parses "native" (this machine's features), "x86-64-v3" or "x86-64-v4".
 /// `error` says what was wrong: an unknown name, or no AVX2 and FMA, which
 /// every kernel needs.
 FailureOr<HostTarget> parseHostTarget(StringRef text, std::string &error);
+
+/// Lets attention multiply bf16 where this machine, and the target, can.
+void multiplyBf16(HostTarget &target);
 
 /// The same, with the error on stderr.
 FailureOr<HostTarget> parseHostTarget(StringRef text);

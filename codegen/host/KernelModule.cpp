@@ -60,7 +60,7 @@ FailureOr<KernelInfo> KernelModuleBuilder::add(Operation *op) {
   if (failed(range)) {
     return failure();
   }
-  return KernelInfo{symbol, range->extent, range->grain};
+  return KernelInfo{symbol, range->extent, range->grain, range->multiplied};
 }
 
 FailureOr<std::vector<char>> KernelModuleBuilder::finish() {

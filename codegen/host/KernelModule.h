@@ -29,6 +29,8 @@ struct KernelInfo {
   int64_t extent = 0;
   /// Ranges begin at multiples of this. The bits do not depend on it.
   int64_t grain = 1;
+  /// The type of 16 bits in which it multiplies matrices; null: in none.
+  Type multiplied = {};
 };
 
 /// Collects kernels and compiles them into one shared object.

@@ -39,11 +39,14 @@ absl::StatusOr<Target> zg::openHost(const TargetOptions &asked) {
         " in this process, and the target means ", target.isa,
         "; compile on a machine that has it, or with --matmul generated"));
   }
+  bool multiplies = options.precision == "bf16" && zerograph::multipliesBf16();
+  if (library && multiplies) {
+    multiplyBf16(target);
+  }
   Target host;
   host.info = std::make_unique<HostTargetInfo>(library, convolution);
   host.code = std::make_unique<HostCode>(asked.context, target);
   ZG_ASSIGN_OR_RETURN(host.helper, makeHelper(asked, asked.architecture));
-  bool multiplies = options.precision == "bf16" && zerograph::multipliesBf16();
   if (options.precision != "fp32" && library && !multiplies) {
     host.notes.push_back(
         absl::StrCat("products of ", options.precision,

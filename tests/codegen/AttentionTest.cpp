@@ -195,12 +195,19 @@ std::vector<Bytes> runProgram(nn::ProgramOp program, ArrayRef<Tensor> arguments,
   return results;
 }
 
-std::vector<Bytes> onHost(Operation *op, ArrayRef<Bytes> operands) {
-  KernelModuleBuilder builder(op->getContext(), *parseHostTarget("native"));
+/// Runs a kernel on the host, in two calls; `multiplied`: checks that attention
+/// multiplies elements of this type.
+std::vector<Bytes> runOnHost(Operation *op, ArrayRef<Bytes> operands,
+                             const HostTarget &target, Type multiplied = {}) {
+  KernelModuleBuilder builder(op->getContext(), target);
   FailureOr<KernelInfo> info = builder.add(op);
   if (failed(info)) {
     ADD_FAILURE() << "no code for a kernel";
     return {};
+  }
+  auto form = dyn_cast<nn::KernelOp>(op);
+  if (form && form.getForm() == nn::KernelForm::attention) {
+    EXPECT_EQ(info->multiplied, multiplied);
   }
   Library library(*builder.finish());
   std::vector<Bytes> buffers(operands.begin(), operands.end());
@@ -218,6 +225,22 @@ std::vector<Bytes> onHost(Operation *op, ArrayRef<Bytes> operands) {
   kernel(pointers.data(), middle, info->extent);
   buffers.erase(buffers.begin(), buffers.begin() + operands.size());
   return buffers;
+}
+
+std::vector<Bytes> onHost(Operation *op, ArrayRef<Bytes> operands) {
+  return runOnHost(op, operands, *parseHostTarget("native"));
+}
+
+/// Returns this machine's target, if it multiplies bf16.
+std::optional<HostTarget> targetOfBf16() {
+  HostTarget target = *parseHostTarget("native");
+  multiplyBf16(target);
+  return target.multipliesBf16 ? std::optional(target) : std::nullopt;
+}
+
+std::vector<Bytes> onHostInBf16(Operation *op, ArrayRef<Bytes> operands) {
+  return runOnHost(op, operands, *targetOfBf16(),
+                   BFloat16Type::get(op->getContext()));
 }
 
 std::vector<Bytes> onCuda(Operation *op, ArrayRef<Bytes> operands) {
@@ -365,6 +388,43 @@ TEST_P(TensorAttention, IsNearPlainLoops) {
   expectSmallDifference(found, expected, types, 1e-2);
 }
 
+class Bf16Attention : public ::testing::TestWithParam<AttentionCase> {};
+
+TEST_P(Bf16Attention, IsNearPlainLoops) {
+  if (!targetOfBf16()) {
+    GTEST_SKIP() << "this processor has no AVX512-BF16";
+  }
+  Differentiated reference(GetParam()), whole(GetParam());
+  std::vector<Tensor> arguments = randomArguments(reference.function());
+  formKernels(whole, /*whole=*/true);
+  std::vector<Bytes> found =
+      runProgram(whole.function(), arguments, onHostInBf16);
+  std::vector<Tensor> expected = evaluate(reference.function(), arguments);
+  TypeRange types = whole.function().getResultTypes();
+  expectNear(found, expected, types, 1e-1);
+  expectSmallDifference(found, expected, types, 1e-2);
+}
+
+// Elements of other types are multiplied in f32, with the bits of others.
+TEST(AttentionForms, AvxMultipliesBf16Alone) {
+  std::optional<HostTarget> target = targetOfBf16();
+  if (!target) {
+    GTEST_SKIP() << "this processor has no AVX512-BF16";
+  }
+  for (const char *element : {"f32", "f16", "f64"}) {
+    Differentiated program(AttentionCase{"other", 1, 66, 66, 1, 1, 16, 16,
+                                         Scores::Causal, element});
+    std::vector<Tensor> arguments = randomArguments(program.function());
+    formKernels(program, /*whole=*/true);
+    auto run = [&](Operation *op, ArrayRef<Bytes> operands) {
+      return runOnHost(op, operands, *target);
+    };
+    EXPECT_TRUE(runProgram(program.function(), arguments, onHost) ==
+                runProgram(program.function(), arguments, run))
+        << element;
+  }
+}
+
 // Attention that tensor cores do not compute has the host's bits.
 TEST(AttentionForms, TensorCoresComputeSixteenBitsAndSmallHeads) {
   for (const AttentionCase &attention :
@@ -435,6 +495,16 @@ std::vector<AttentionCase> casesOfTensorCores() {
   return cases;
 }
 
+std::vector<AttentionCase> casesOfBf16() {
+  std::vector<AttentionCase> cases(std::begin(kCases), std::end(kCases));
+  for (AttentionCase &attention : cases) {
+    attention.element = "bf16";
+  }
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Bf16Attention, ::testing::ValuesIn(casesOfBf16()),
+                         [](const auto &info) { return info.param.name; });
 INSTANTIATE_TEST_SUITE_P(All, TensorAttention,
                          ::testing::ValuesIn(casesOfTensorCores()),
                          [](const auto &info) { return info.param.name; });

@@ -17,17 +17,6 @@ constexpr int64_t kPiece = kAccessBytes / 2;
 /// Is the largest size of heads that leaves registers for sums.
 constexpr int64_t kMostSize = 128;
 
-/// Returns the node of an operand as it is stored, before it becomes f32, if
-/// it has 16 bits; else null.
-Node *storedNode(const AttentionOperand &operand) {
-  Node *node = operand.node;
-  if (node->kind != Node::Kind::Op || !isa<nn::ConvertOp>(node->op)) {
-    return nullptr;
-  }
-  Type element = node->operands[0]->element;
-  return nn::isHalf(element) ? node->operands[0] : nullptr;
-}
-
 /// Returns whether each piece of a row of a leaf is in a buffer, at a multiple
 /// of its bytes.
 bool canCopy(const Node &node) {
@@ -51,19 +40,7 @@ Type TensorAttention::elementOf(AttentionLoops &loops) {
       !loops.element.isF32()) {
     return {};
   }
-  Type element;
-  SmallVector<AttentionOperand *> operands = {&loops.q, &loops.k, &loops.v};
-  if (loops.isGradient()) {
-    operands.push_back(&loops.dout);
-  }
-  for (AttentionOperand *operand : operands) {
-    Node *node = storedNode(*operand);
-    if (!node || (element && node->element != element)) {
-      return {};
-    }
-    element = node->element;
-  }
-  return element;
+  return loops.storedElement();
 }
 
 TensorAttention::TensorAttention(CudaBody &body, AttentionLoops &loops,
@@ -131,7 +108,7 @@ void TensorAttention::bring(AttentionOperand &operand, const OperandRows &rows,
   int64_t width = sharedWidth(*operand.graph, kPiece);
   OperandReader reader(body, operand, width);
   Body &from = reader.body;
-  Node *node = storedNode(operand);
+  Node *node = operand.stored();
   int64_t cols = from.graph.getDomain().cols;
   int64_t pieces = padded(cols) / kPiece;
   bool copies = width == kPiece && canCopy(*node);

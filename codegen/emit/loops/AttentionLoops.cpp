@@ -23,6 +23,30 @@ LogicalResult AttentionOperand::find(Value value) {
   return graph->resolve();
 }
 
+Node *AttentionOperand::stored() const {
+  if (node->kind != Node::Kind::Op || !isa<nn::ConvertOp>(node->op)) {
+    return nullptr;
+  }
+  Node *narrow = node->operands[0];
+  return nn::isHalf(narrow->element) ? narrow : nullptr;
+}
+
+Type AttentionLoops::storedElement() const {
+  SmallVector<const AttentionOperand *> operands = {&q, &k, &v};
+  if (isGradient()) {
+    operands.push_back(&dout);
+  }
+  Type found;
+  for (const AttentionOperand *operand : operands) {
+    Node *node = operand->stored();
+    if (!node || (found && node->element != found)) {
+      return {};
+    }
+    found = node->element;
+  }
+  return found;
+}
+
 /// Returns the one attention of a kernel, or its gradient.
 static Operation *ownOp(nn::KernelOp kernel) {
   for (Operation &op : kernel.getBody().front()) {

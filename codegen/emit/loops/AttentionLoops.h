@@ -1,8 +1,8 @@
 //===- AttentionLoops.h - how scores and probabilities are computed -------===//
 //
 // A device computes a block of queries by a block of keys at a time, kBlock of
-// each. Every device has the same bits, unless a GPU uses tensor cores
-// (codegen/cuda/forms/TensorAttention.h):
+// each. Every device has the same bits, unless it multiplies 16 bits
+// (codegen/cuda/forms/TensorAttention.h, codegen/host/forms/PairsOfBf16.h):
 //
 // - An element of a product is a chain of fma: of scores along the size of the
 //   heads, else along the keys or the queries, in ascending order.
@@ -38,6 +38,9 @@ struct AttentionOperand {
   Node *node = nullptr;
 
   LogicalResult find(Value value);
+  /// Returns the node of what is stored, before it becomes f32, if that has 16
+  /// bits; else null.
+  Node *stored() const;
 };
 
 /// Emits the values of an operand, in the function of `other`.
@@ -112,6 +115,9 @@ struct AttentionLoops {
   LogicalResult find(nn::KernelOp kernel);
 
   bool isGradient() const { return !forward; }
+  /// Returns the type of 16 bits that q, k, v and dout have where they are
+  /// stored; null if they have none, or several.
+  Type storedElement() const;
   /// Returns how many blocks a head has.
   int64_t queryBlocks() const;
   int64_t keyBlocks() const;

@@ -17,13 +17,14 @@ constexpr int64_t kKeptScores = 256 << 10;
 /// Computes a block of queries, which sees all keys.
 class Forward final : public AttentionKernel {
 public:
-  Forward(HostBody &body, AttentionLoops &loops, int64_t vectors)
-      : AttentionKernel(body, loops, vectors) {
+  Forward(HostBody &body, AttentionLoops &loops, TileProducts products)
+      : AttentionKernel(body, loops, products) {
     int64_t bytes = loops.element.getIntOrFloatBitWidth() / 8;
     int64_t all = loops.keyBlocks() * queryCols * kBlock * bytes;
     keeps = all <= kKeptScores;
     plain = tiles.allocate(queryCols, shape.size);
     queries = tiles.allocate(shape.size, queryCols);
+    queryRoom = tiles.allocateRoom();
     keys = tiles.allocate(keyRows, shape.size);
     values = tiles.allocate(keyRows, shape.valueSize);
     scores =
@@ -40,6 +41,7 @@ private:
     tiles.fill(plain, 0);
     tiles.bring(q.body, q.node, queriesFrom(firstQuery), plain);
     tiles.transpose(plain, queries);
+    right = tiles.prepareRight(queries, l.index(shape.size), queryRoom);
     findMax();
     Value all = loops.window.isWhole() ? Value() : anyMasked(max, firstQuery);
     if (loops.forward.getZeroMasked()) {
@@ -63,7 +65,7 @@ private:
     Tile tile = scoresOf(firstKey);
     OperandRows rows = keysFrom(firstKey);
     tiles.bring(k.body, k.node, rows, keys);
-    emitScores(tile, keys, queries, shape.size);
+    emitScores(tile, LeftFactor::plain(keys), right, shape.size);
     forScores(firstQuery, firstKey, rows.count,
               [&](Value key, int64_t col, Chunk &chunk) {
                 Value x =
@@ -179,8 +181,18 @@ private:
 
   bool keeps;
   Tile plain, queries, keys, values, scores, chains, out, max, sum;
+  /// Are the queries as a factor, and its room.
+  Tile right;
+  Value queryRoom;
   Value firstQuery;
 };
+
+/// Returns whether factors of products are rounded to bf16: what is read has
+/// that type, and a library multiplies it so elsewhere in the plan.
+bool multipliesPairs(const AttentionLoops &loops, const HostTarget &target) {
+  Type stored = loops.storedElement();
+  return target.multipliesBf16 && stored && stored.isBF16();
+}
 
 } // namespace
 
@@ -195,12 +207,15 @@ FailureOr<WorkRange> host::emitAttention(ImplicitLocOpBuilder &b,
   body.enterKernel();
   int64_t bits =
       StringRef(target.features).contains("+avx512f") ? 32 * 512 : 16 * 256;
-  int64_t vectors = bits / (kLanes * loops.element.getIntOrFloatBitWidth());
+  TileProducts products;
+  products.vectors = bits / (kLanes * loops.element.getIntOrFloatBitWidth());
+  products.pairs = multipliesPairs(loops, target);
   if (loops.isGradient()) {
-    emitAttentionGradient(body, loops, vectors);
+    emitAttentionGradient(body, loops, products);
   } else {
-    Forward(body, loops, vectors).run();
+    Forward(body, loops, products).run();
   }
   body.finish();
-  return WorkRange{loops.items(), 1};
+  return WorkRange{loops.items(), 1,
+                   products.pairs ? loops.storedElement() : Type()};
 }

@@ -13,8 +13,8 @@ namespace {
 /// keys and values by all queries, or that of a block of a bias by all samples.
 class Backward final : public AttentionKernel {
 public:
-  Backward(HostBody &body, AttentionLoops &loops, int64_t vectors)
-      : AttentionKernel(body, loops, vectors), dout(body, loops.dout, kLanes),
+  Backward(HostBody &body, AttentionLoops &loops, TileProducts products)
+      : AttentionKernel(body, loops, products), dout(body, loops.dout, kLanes),
         max(body, loops.max, kLanes), inverse(body, loops.inverse, kLanes),
         delta(body, loops.delta, kLanes) {
     plainQueries = tiles.allocate(queryCols, shape.size);
@@ -25,6 +25,9 @@ public:
     values = tiles.allocate(keyRows, shape.valueSize);
     scores = tiles.allocate(keyRows, queryCols);
     gradients = tiles.allocate(keyRows, queryCols);
+    for (Value *room : {&queryRoom, &doutRoom, &keyRoom, &valueRoom}) {
+      *room = tiles.allocateRoom();
+    }
     int64_t rows = std::max(queryCols, keyRows);
     ofFirst = tiles.allocate(rows, shape.size);
     ofValues = tiles.allocate(keyRows, shape.valueSize);
@@ -154,6 +157,8 @@ private:
   void bringKeys(const OperandRows &rows) {
     tiles.bring(k.body, k.node, rows, keys);
     tiles.bring(v.body, v.node, rows, values);
+    leftKeys = tiles.prepareLeft(keys, l.index(shape.size), keyRoom);
+    leftValues = tiles.prepareLeft(values, l.index(shape.valueSize), valueRoom);
   }
   void bringQueries(Value query) {
     OperandRows rows = queriesFrom(query);
@@ -161,6 +166,8 @@ private:
     tiles.transpose(plainQueries, queries);
     tiles.bring(dout.body, dout.node, rows, plainDout);
     tiles.transpose(plainDout, douts);
+    rightQueries = tiles.prepareRight(queries, l.index(shape.size), queryRoom);
+    rightDouts = tiles.prepareRight(douts, l.index(shape.valueSize), doutRoom);
   }
   /// Brings the maxima, inverses and deltas of a block of queries.
   void bringRows(Value query) {
@@ -182,8 +189,8 @@ private:
   /// bias, in `gradients`.
   void computeGradients(Value query, Value key, Value count,
                         bool isOfBias = false) {
-    emitScores(scores, keys, queries, shape.size);
-    emitScores(gradients, values, douts, shape.valueSize);
+    emitScores(scores, leftKeys, rightQueries, shape.size);
+    emitScores(gradients, leftValues, rightDouts, shape.valueSize);
     forScores(query, key, count, [&](Value row, int64_t col, Chunk &chunk) {
       Value x = loops.emitScores(body, chunk, tiles.load(scores, row, col));
       Value shifted = l.sub(x, tiles.load(maxima, l.index(0), col));
@@ -200,12 +207,16 @@ private:
 
   OperandReader dout, max, inverse, delta;
   Tile plainQueries, queries, plainDout, douts, keys, values, scores, gradients;
+  /// Are queries, keys and what comes with them as factors, and their rooms.
+  Tile rightQueries, rightDouts;
+  LeftFactor leftKeys, leftValues;
+  Value queryRoom, doutRoom, keyRoom, valueRoom;
   Tile ofFirst, ofValues, ofBias, ofSamples, maxima, inverses, deltas;
 };
 
 } // namespace
 
 void host::emitAttentionGradient(HostBody &body, AttentionLoops &loops,
-                                 int64_t vectors) {
-  Backward(body, loops, vectors).run();
+                                 TileProducts products) {
+  Backward(body, loops, products).run();
 }

@@ -34,10 +34,10 @@ void AttentionKernel::forScores(
   });
 }
 
-void AttentionKernel::emitScores(const Tile &scores, const Tile &keys,
+void AttentionKernel::emitScores(const Tile &scores, const LeftFactor &keys,
                                  const Tile &queries, int64_t size) {
   tiles.fill(scores, 0);
-  tiles.multiply(scores, LeftFactor::plain(keys), queries, l.index(size));
+  tiles.multiply(scores, keys, queries, l.index(size));
 }
 
 void AttentionKernel::forBlocks(Value lo, Value hi,

@@ -17,10 +17,11 @@ namespace mlir::zg::host {
 /// Emits a kernel. Derived classes emit its work items.
 class AttentionKernel {
 public:
-  AttentionKernel(HostBody &body, AttentionLoops &loops, int64_t vectors)
+  AttentionKernel(HostBody &body, AttentionLoops &loops, TileProducts products)
       : body(body), l(body.lanes), loops(loops), shape(loops.shape),
-        tiles(body, loops.element, vectors), q(body, loops.q, kLanes),
-        k(body, loops.k, kLanes), v(body, loops.v, kLanes),
+        tiles(body, loops.element, products, largestFactor(loops.shape)),
+        q(body, loops.q, kLanes), k(body, loops.k, kLanes),
+        v(body, loops.v, kLanes),
         queryCols(llvm::alignTo(std::min(shape.queries, kBlock), kLanes)),
         keyRows(std::min(shape.keys, kBlock)) {}
   virtual ~AttentionKernel() = default;
@@ -30,6 +31,13 @@ public:
 
 protected:
   static constexpr int64_t kBlock = AttentionLoops::kBlock;
+
+  /// Returns how many elements a factor of a product has at most: a side is a
+  /// block, the other one another or the size of a head.
+  static int64_t largestFactor(const nn::AttentionShape &shape) {
+    int64_t side = std::max({kBlock, shape.size, shape.valueSize});
+    return kBlock * int64_t(llvm::alignTo(side, kLanes));
+  }
 
   virtual void emit(Value item) = 0;
 
@@ -44,8 +52,8 @@ protected:
   void forScores(Value firstQuery, Value firstKey, Value keys,
                  llvm::function_ref<void(Value, int64_t, Chunk &)> emit);
   /// Multiplies a block of keys by a block of queries, transposed.
-  void emitScores(const Tile &scores, const Tile &keys, const Tile &queries,
-                  int64_t size);
+  void emitScores(const Tile &scores, const LeftFactor &keys,
+                  const Tile &queries, int64_t size);
   /// Calls emit(first) for each block in [lo, hi) for which sees(first) holds
   /// or is null.
   void forBlocks(Value lo, Value hi, llvm::function_ref<Value(Value)> sees,
@@ -71,7 +79,7 @@ protected:
 
 /// Emits a kernel of the gradient.
 void emitAttentionGradient(HostBody &body, AttentionLoops &loops,
-                           int64_t vectors);
+                           TileProducts products);
 
 } // namespace mlir::zg::host
 

@@ -2,6 +2,7 @@
 
 #include "codegen/host/forms/AttentionTiles.h"
 
+#include "codegen/host/forms/PairsOfBf16.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -14,6 +15,16 @@ namespace {
 constexpr int64_t kRows = 4;
 
 } // namespace
+
+AttentionTiles::AttentionTiles(HostBody &body, Type element,
+                               TileProducts products, int64_t largest)
+    : body(body), l(body.lanes), element(element), products(products),
+      largest(largest), leftRoom(allocateRoom()), rightRoom(allocateRoom()) {}
+
+Value AttentionTiles::allocateRoom() {
+  return products.pairs ? host::allocate(l, l.b.getI32Type(), largest / 2)
+                        : Value();
+}
 
 Tile AttentionTiles::allocate(int64_t rows, int64_t cols) {
   Tile tile;
@@ -101,6 +112,61 @@ void AttentionTiles::transpose(const Tile &from, const Tile &to) {
             });
 }
 
+Tile AttentionTiles::pairInRows(const Tile &tile, Value depth, Value room) {
+  PairsOfBf16 pairs(l);
+  Tile paired = {room, tile.rows, tile.cols / 2, /*paired=*/true};
+  body.loop(l.index(0), depth, kLanes, {}, [&](Value col, ValueRange) {
+    Value inside = l.maskBelow(l.sub(depth, col));
+    Value pair = l.b.create<arith::ShRUIOp>(col, l.index(1));
+    body.loop(l.index(0), l.index(tile.rows), 1, {},
+              [&](Value row, ValueRange) {
+                Value from = l.add(l.mul(row, l.index(tile.cols)), col);
+                Value to = l.add(l.mul(row, l.index(paired.cols)), pair);
+                pairs.storeRow(body.address(room, to, l.b.getI32Type()),
+                               body.load(tile.pointer, from, element,
+                                         /*asVector=*/true, inside));
+                return SmallVector<Value>();
+              });
+    return SmallVector<Value>();
+  });
+  return paired;
+}
+
+Tile AttentionTiles::pairOfRows(const Tile &tile, Value depth, Value room) {
+  PairsOfBf16 pairs(l);
+  body.loop(l.index(0), depth, 2, {}, [&](Value row, ValueRange) {
+    Value second = l.add(row, l.index(1));
+    Value exists = l.compare(arith::CmpIPredicate::slt, second, depth);
+    Value pair = l.b.create<arith::ShRUIOp>(row, l.index(1));
+    body.loop(l.index(0), l.index(tile.cols), kLanes, {},
+              [&](Value col, ValueRange) {
+                auto place = [&](Value of) {
+                  return l.add(l.mul(of, l.index(tile.cols)), col);
+                };
+                auto load = [&](Value from) {
+                  return body.load(tile.pointer, place(from), element,
+                                   /*asVector=*/true, {});
+                };
+                Value lower = load(row), upper = load(second);
+                upper = l.select(exists, upper, l.zero(upper.getType()));
+                body.store(room, place(pair), pairs.join(lower, upper), {});
+                return SmallVector<Value>();
+              });
+    return SmallVector<Value>();
+  });
+  return {room, tile.rows / 2, tile.cols, /*paired=*/true};
+}
+
+LeftFactor AttentionTiles::prepareLeft(const Tile &tile, Value depth,
+                                       Value room) {
+  return LeftFactor::plain(products.pairs ? pairInRows(tile, depth, room)
+                                          : tile);
+}
+
+Tile AttentionTiles::prepareRight(const Tile &tile, Value depth, Value room) {
+  return products.pairs ? pairOfRows(tile, depth, room) : tile;
+}
+
 void AttentionTiles::multiplyBlock(const Tile &c, const LeftFactor &a,
                                    const Tile &b, Value depth, Value row,
                                    Value col, int64_t count) {
@@ -108,6 +174,8 @@ void AttentionTiles::multiplyBlock(const Tile &c, const LeftFactor &a,
     return l.add(l.add(l.mul(tileRow, l.index(tile.cols)), col),
                  l.index(number * kLanes));
   };
+  PairsOfBf16 pairs(l);
+  Type factor = products.pairs ? l.b.getI32Type() : element;
   SmallVector<Value> sums;
   for (int64_t r = 0; r < kRows; ++r) {
     for (int64_t u = 0; u < count; ++u) {
@@ -120,16 +188,18 @@ void AttentionTiles::multiplyBlock(const Tile &c, const LeftFactor &a,
       body.loop(l.index(0), depth, 1, sums, [&](Value k, ValueRange carried) {
         SmallVector<Value> right, next;
         for (int64_t u = 0; u < count; ++u) {
-          right.push_back(body.load(b.pointer, place(b, k, u), element,
+          right.push_back(body.load(b.pointer, place(b, k, u), factor,
                                     /*asVector=*/true, {}));
         }
         for (int64_t r = 0; r < kRows; ++r) {
           Value offset = l.add(l.mul(l.add(row, l.index(r)), l.index(a.row)),
                                l.mul(k, l.index(a.depth)));
-          Value left = l.splat(body.load(a.pointer, offset, element,
+          Value left = l.splat(body.load(a.pointer, offset, factor,
                                          /*asVector=*/false, {}));
           for (int64_t u = 0; u < count; ++u) {
-            next.push_back(l.fma(left, right[u], carried[next.size()]));
+            Value sum = carried[next.size()];
+            next.push_back(products.pairs ? pairs.addDot(sum, left, right[u])
+                                          : l.fma(left, right[u], sum));
           }
         }
         return next;
@@ -142,10 +212,25 @@ void AttentionTiles::multiplyBlock(const Tile &c, const LeftFactor &a,
   }
 }
 
-void AttentionTiles::multiply(const Tile &c, const LeftFactor &a, const Tile &b,
-                              Value depth) {
+void AttentionTiles::multiply(const Tile &c, const LeftFactor &left,
+                              const Tile &right, Value depth) {
+  LeftFactor a = left;
+  Tile b = right;
+  if (products.pairs) {
+    if (!a.paired && a.row == 1) {
+      Tile tile = {a.pointer, /*rows=*/0, a.depth};
+      a = LeftFactor::transposed(pairOfRows(tile, depth, leftRoom));
+    } else if (!a.paired) {
+      Tile tile = {a.pointer, c.rows, a.row};
+      a = prepareLeft(tile, depth, leftRoom);
+    }
+    if (!b.paired) {
+      b = prepareRight(b, depth, rightRoom);
+    }
+    depth = l.b.create<arith::ShRUIOp>(l.add(depth, l.index(1)), l.index(1));
+  }
   // Sums, the right factor's vectors, and one number of the left.
-  int64_t most = std::max<int64_t>(1, (vectors - 1) / (kRows + 1));
+  int64_t most = std::max<int64_t>(1, (products.vectors - 1) / (kRows + 1));
   int64_t all = c.cols / kLanes, count = std::min(all, most);
   while (all % count != 0) {
     --count;

@@ -9,32 +9,45 @@
 namespace mlir::zg::host {
 
 /// Is a matrix on the call's stack, row by row; `cols` is a multiple of the
-/// lanes.
+/// lanes. `paired`: each element is a pair of bf16, which come after each other
+/// along the depth of a product.
 struct Tile {
   Value pointer;
   int64_t rows = 0, cols = 0;
+  bool paired = false;
 };
 
-/// Is the left factor of a product: says how far apart its elements lie from
-/// row to row, and along the depth, over which products are summed up.
+/// Is the left factor of a product: says how far apart its elements, or pairs,
+/// lie from row to row, and along the depth, over which products are summed up.
 struct LeftFactor {
   Value pointer;
   int64_t row = 1, depth = 1;
+  bool paired = false;
 
   static LeftFactor plain(const Tile &tile) {
-    return {tile.pointer, tile.cols, 1};
+    return {tile.pointer, tile.cols, 1, tile.paired};
   }
   static LeftFactor transposed(const Tile &tile) {
-    return {tile.pointer, 1, tile.cols};
+    return {tile.pointer, 1, tile.cols, tile.paired};
   }
+};
+
+/// Says how the processor multiplies tiles.
+struct TileProducts {
+  /// Counts the vectors of sixteen lanes that the registers have room for.
+  int64_t vectors = 0;
+  /// Factors are rounded to bf16, and two products are added at a time: in f32,
+  /// the earlier one last (Intel's manual, "VDPBF16PS").
+  bool pairs = false;
 };
 
 /// Emits what kernels of attention do with tiles.
 class AttentionTiles {
 public:
-  /// `vectors`: how many vectors of sixteen lanes the registers have room for.
-  AttentionTiles(HostBody &body, Type element, int64_t vectors)
-      : body(body), l(body.lanes), element(element), vectors(vectors) {}
+  /// No tile of a product has more elements than `largest`. Called before any
+  /// loop.
+  AttentionTiles(HostBody &body, Type element, TileProducts products,
+                 int64_t largest);
 
   /// Allocates a matrix whose columns are rounded up to the lanes. Called
   /// before any loop.
@@ -48,11 +61,23 @@ public:
   void bring(Body &operand, Node *node, const OperandRows &rows,
              const Tile &tile);
   void transpose(const Tile &from, const Tile &to);
-  /// Adds a product to `c`: each element goes on with its chain of fma, over
-  /// [0, depth).
-  void multiply(const Tile &c, const LeftFactor &a, const Tile &b, Value depth);
+  /// Returns a factor that products of pairs need not prepare: in a room of its
+  /// own, whose contents this makes of those of `tile`. The factors of other
+  /// products are `tile` itself.
+  LeftFactor prepareLeft(const Tile &tile, Value depth, Value room);
+  Tile prepareRight(const Tile &tile, Value depth, Value room);
+  /// Allocates such a room. Called before any loop.
+  Value allocateRoom();
+  /// Adds a product to `c`: each element goes on with its chain of fma, or of
+  /// pairs, over [0, depth).
+  void multiply(const Tile &c, const LeftFactor &left, const Tile &right,
+                Value depth);
 
 private:
+  /// Returns pairs of elements that follow each other in the rows of a tile.
+  Tile pairInRows(const Tile &tile, Value depth, Value room);
+  /// Returns pairs of elements of two rows that follow each other.
+  Tile pairOfRows(const Tile &tile, Value depth, Value room);
   /// Adds to `count` vectors of columns from `col` on, of kRows rows.
   void multiplyBlock(const Tile &c, const LeftFactor &a, const Tile &b,
                      Value depth, Value row, Value col, int64_t count);
@@ -60,7 +85,9 @@ private:
   HostBody &body;
   Lanes &l;
   Type element;
-  int64_t vectors;
+  TileProducts products;
+  int64_t largest;
+  Value leftRoom, rightRoom; // for what is not prepared
 };
 
 } // namespace mlir::zg::host

@@ -13,6 +13,7 @@ namespace mlir::zg::host {
 struct WorkRange {
   int64_t extent = 0;
   int64_t grain = 1;
+  Type multiplied = {};
 };
 
 /// Each emits `void name(void *const *buffers, int64_t begin, int64_t end)`
