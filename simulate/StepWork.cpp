@@ -163,16 +163,18 @@ private:
   }
 
   /// Multiply-adds a second of convolutions by a library, and of generated
-  /// products, which tensor cores make of 16 bits.
+  /// products: of 16 bits by tensor cores, or two by each instruction of a
+  /// processor that multiplies one of f32.
   double productRate(plan::ElementType type) const {
     if (step.has_convolution()) {
       return productPeak(type, plan, machine) * machine.product_share / 2;
     }
     bool half = type == plan::BF16 || type == plan::F16;
-    double share =
-        machine.device == "host" ? kGeneratedOnHost : kGeneratedProducts;
+    if (machine.device == "host") {
+      return vectorRate(type) * (half ? 2 : 1) * kGeneratedOnHost;
+    }
     return (half ? productPeak(type, plan, machine) / 2 : vectorRate(type)) *
-           share;
+           kGeneratedProducts;
   }
 
   /// Returns the bytes of the second accesses of all pairs: the segments that a

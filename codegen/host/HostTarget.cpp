@@ -73,9 +73,15 @@ FailureOr<HostTarget> zg::parseHostTarget(StringRef text, std::string &error) {
 
 void zg::multiplyBf16(HostTarget &target) {
   constexpr char kFeature[] = "avx512bf16";
-  bool hasVectors = StringRef(target.features).contains("+avx512f");
-  if (hasVectors && llvm::sys::getHostCPUFeatures().lookup(kFeature)) {
-    target.features += std::string(",+") + kFeature;
+  SmallVector<StringRef> names;
+  StringRef(target.features).split(names, ",");
+  if (llvm::is_contained(names, "+avx512f") &&
+      llvm::sys::getHostCPUFeatures().lookup(kFeature)) {
+    std::set<std::string> features = {kFeature};
+    for (StringRef name : names) {
+      features.insert(name.drop_front().str());
+    }
+    target.features = join(features);
     target.multipliesBf16 = true;
   }
 }

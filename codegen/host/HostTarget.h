@@ -36,11 +36,11 @@ struct HostTarget {
 /// every kernel needs.
 FailureOr<HostTarget> parseHostTarget(StringRef text, std::string &error);
 
-/// Lets attention multiply bf16 where this machine, and the target, can.
-void multiplyBf16(HostTarget &target);
-
 /// The same, with the error on stderr.
 FailureOr<HostTarget> parseHostTarget(StringRef text);
+
+/// Lets attention multiply bf16 where this machine, and the target, can.
+void multiplyBf16(HostTarget &target);
 
 namespace host {
 /// LLVM's view of the target; null, with `error` set, if LLVM has none.

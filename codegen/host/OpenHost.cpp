@@ -36,8 +36,10 @@ absl::StatusOr<Target> zg::openHost(const TargetOptions &asked) {
   if (target.library && !zerograph::limitIsa(target.isa).ok()) {
     return asked.refused(absl::StrCat(
         "oneDNN uses ", zerograph::effectiveIsa(),
-        " in this process, and the target means ", target.isa,
-        "; compile on a machine that has it, or with --matmul generated"));
+        " in this process, as this machine has no less or something before "
+        "asked for it, and the target means ",
+        target.isa, "; compile in a process of its own, on a machine that has ",
+        target.isa, ", or with --matmul generated"));
   }
   bool multiplies = options.precision == "bf16" && zerograph::multipliesBf16();
   if (library && multiplies) {

@@ -72,7 +72,7 @@ LogicalResult mlir::zg::writeCost(Operation *kernel, plan::Kernel &entry) {
     operand.set_width(uint32_t(moves.width));
   }
   entry.set_elements(uint64_t(cost->elements));
-  if (entry.operations_size() > 0) { // products of 16 bits
+  if (entry.operations_size() > 0) { // its products are of 16 bits
     entry.mutable_operations(0)->set_multiply_adds(
         uint64_t(cost->f32.multiplyAdds));
     cost->f32.multiplyAdds = 0;

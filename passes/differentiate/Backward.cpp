@@ -206,8 +206,8 @@ private:
   }
 
   /// The sum of the contributions to a value, in the order of its uses; null
-  /// without any. The sum is built once, where it is first asked for. Those of
-  /// parts that lie side by side, as of a split, are put side by side.
+  /// without any. The sum is built once, where it is first asked for.
+  /// Contributions to parts that lie side by side are put side by side.
   Value gradientOf(Value value) {
     auto found = contributions.find(value);
     if (found == contributions.end()) {

@@ -6,6 +6,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "passes/ir/nn/Attention.h"
 #include "passes/ir/nn/NNBuilder.h"
+#include "passes/ir/nn/PackedGradients.h"
 #include "passes/kernels/Members.h"
 
 namespace mlir::zg::nn {
@@ -82,11 +83,15 @@ private:
   IRMapping map;
 };
 
+/// Has what each packed gradient is a part of.
+using PackedBy = DenseMap<Value, nn::PackedGradients>;
+
 /// Writes the kernel of one op.
 class Forming {
 public:
-  explicit Forming(Operation *op)
-      : op(op), outside(op), body(new Block), inside(op->getContext()) {
+  Forming(Operation *op, const PackedBy &packedBy)
+      : op(op), packedBy(packedBy), outside(op), body(new Block),
+        inside(op->getContext()) {
     inside.setInsertionPointToStart(body.get());
   }
 
@@ -112,16 +117,17 @@ public:
       result.setType(cast<RankedTensorType>(result.getType()).clone(score));
       made.push_back(b.convert(result, element));
     }
-    // What the kernel stands for, and what it yields for that.
+    // The kernel stands for `results`, and yields `yields` for them.
     SmallVector<Value> results, yields;
     for (OpResult result : op->getResults()) {
-      nn::ConcatOp concat = packingOf(result);
-      if (!concat) {
+      auto found = packedBy.find(result);
+      if (found == packedBy.end()) {
         results.push_back(result);
         yields.push_back(made[result.getResultNumber()]);
-      } else if (!llvm::is_contained(results, concat.getResult())) {
-        results.push_back(concat);
-        yields.push_back(pack(concat, made, b));
+      } else if (Value whole = found->second.whole;
+                 !llvm::is_contained(results, whole)) {
+        results.push_back(whole);
+        yields.push_back(pack(found->second, made));
       }
     }
     inside.create<nn::YieldOp>(op->getLoc(), yields);
@@ -137,34 +143,23 @@ public:
   }
 
 private:
-  /// Returns the concatenation that a gradient is a part of, if the kernel can
-  /// write it there.
-  static nn::ConcatOp packingOf(OpResult result) {
-    Value value = result;
-    while (value.hasOneUse()) {
-      Operation *user = *value.user_begin();
-      if (auto concat = dyn_cast<nn::ConcatOp>(user)) {
-        return llvm::is_contained(nn::packedGradients(concat), result)
-                   ? concat
-                   : nn::ConcatOp();
-      }
-      if (!isa<nn::ReshapeOp, nn::ConvertOp>(user)) {
-        break;
-      }
-      value = user->getResult(0);
+  /// Makes the whole of what the kernel has `made`, result by result.
+  Value pack(const nn::PackedGradients &packed, ArrayRef<Value> made) {
+    IRMapping map;
+    for (const nn::PackedPlace &place : packed.places) {
+      map.map(place.gradient, made[place.gradient.getResultNumber()]);
     }
-    return {};
+    return remake(packed.whole, map);
   }
-
-  static Value pack(nn::ConcatOp concat, ArrayRef<Value> made,
-                    nn::NNBuilder &b) {
-    SmallVector<Value> parts;
-    for (auto [part, result] :
-         llvm::zip_equal(concat.getOperands(), nn::packedGradients(concat))) {
-      Value own = b.reshape(made[result.getResultNumber()], shapeOf(part));
-      parts.push_back(b.convert(own, nn::elementOf(part)));
+  Value remake(Value value, IRMapping &map) {
+    if (Value known = map.lookupOrNull(value)) {
+      return known;
     }
-    return b.concat(parts, concat.getDim());
+    for (Value operand : value.getDefiningOp()->getOperands()) {
+      remake(operand, map);
+    }
+    inside.clone(*value.getDefiningOp(), map);
+    return map.lookup(value);
   }
 
   /// Erases an op and what is made of its results, which nothing else reads.
@@ -212,6 +207,7 @@ private:
   }
 
   Operation *op;
+  const PackedBy &packedBy;
   OpBuilder outside;
   std::unique_ptr<Block> body;
   OpBuilder inside;
@@ -222,14 +218,20 @@ private:
 struct FormAttentionPass : nn::impl::FormAttentionBase<FormAttentionPass> {
   void runOnOperation() override {
     SmallVector<Operation *> ops;
+    PackedBy packedBy;
     for (Operation &op : getOperation().getBody().front()) {
       if (isa<nn::AttentionOp, nn::AttentionGradOp>(op)) {
         ops.push_back(&op);
+      } else if (auto concat = dyn_cast<nn::ConcatOp>(op)) {
+        nn::PackedGradients packed = nn::packedGradients(concat);
+        for (const nn::PackedPlace &place : packed.places) {
+          packedBy[place.gradient] = packed;
+        }
       }
     }
     for (Operation *op : ops) {
       Hoisting(op).run();
-      Forming(op).run();
+      Forming(op, packedBy).run();
     }
   }
 };

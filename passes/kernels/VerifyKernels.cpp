@@ -1,7 +1,7 @@
 //===- VerifyKernels.cpp - checks what nn-form-kernels promises -----------===//
 
-#include "passes/ir/nn/Attention.h"
 #include "passes/ir/nn/NNDialect.h"
+#include "passes/ir/nn/PackedGradients.h"
 #include "passes/kernels/Members.h"
 #include "passes/kernels/Passes.h"
 #include "passes/kernels/Reading.h"
@@ -29,6 +29,14 @@ bool isMember(Operation *op) {
   return isElementwise(op) || isa<nn::ReduceOp>(op);
 }
 
+/// Returns whether views move what an attention makes, as a packed gradient,
+/// not what the kernel reads.
+bool isWritten(Value value) {
+  Operation *root = trace(value).root.getDefiningOp();
+  return root && (isa<nn::ConcatOp>(root) ||
+                  nn::ownForm(root) == nn::KernelForm::attention);
+}
+
 /// Verifies what the kernels of every form obey.
 LogicalResult verifyCommon(nn::KernelOp kernel) {
   LogicalResult result = success();
@@ -51,7 +59,8 @@ LogicalResult verifyCommon(nn::KernelOp kernel) {
         result = report(&op) << "goes into a table that its own kernel makes";
       }
     }
-    if (nn::isView(&op) && !isReadable(op.getResult(0), Inputs())) {
+    if (nn::isView(&op) && !isWritten(op.getResult(0)) &&
+        !isReadable(op.getResult(0), Inputs())) {
       result = report(&op) << "a chain of views without one address formula";
     }
     if (auto gather = dyn_cast<nn::GatherOp>(op)) {
@@ -135,25 +144,32 @@ LogicalResult verifyAlone(nn::KernelOp kernel) {
                            << formOf(kernel) << "'";
     }
   }
+  // A kernel may yield packed gradients first; other results are in their
+  // order.
   SmallVector<OpResult> yielded;
+  bool packs = false;
   for (Value value : yield->getOperands()) {
     auto convert = value.getDefiningOp<nn::ConvertOp>();
-    if (auto concat = value.getDefiningOp<nn::ConcatOp>()) {
-      llvm::append_range(yielded, nn::packedGradients(concat));
+    if (nn::ConcatOp concat = nn::concatUnder(value)) {
+      packs = true;
+      for (const auto &place : nn::packedGradients(concat).places) {
+        yielded.push_back(place.gradient);
+      }
     } else if (convert && kernel.getForm() == nn::KernelForm::attention) {
       yielded.push_back(dyn_cast<OpResult>(convert.getOperand()));
     } else {
       yielded.push_back(dyn_cast<OpResult>(value));
     }
   }
-  auto isOwn = [](OpResult result) {
+  bool all = !yielded.empty() && llvm::all_of(yielded, [](OpResult result) {
     return result && nn::ownForm(result.getOwner());
-  };
-  bool all = llvm::all_of(yielded, isOwn) && !yielded.empty() &&
-             llvm::all_of(yielded.front().getOwner()->getResults(),
-                          [&](OpResult result) {
-                            return llvm::count(yielded, result) == 1;
-                          });
+  });
+  if (all) {
+    SmallVector<OpResult> results(yielded.front().getOwner()->getResults());
+    all = packs ? std::is_permutation(results.begin(), results.end(),
+                                      yielded.begin(), yielded.end())
+                : results == yielded;
+  }
   if (count != 1 || !all) {
     result = report(kernel) << "the form '" << formOf(kernel)
                             << "' has one op and its results";

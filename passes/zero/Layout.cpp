@@ -27,10 +27,13 @@ void useReturnedArguments(nn::ProgramOp micro) {
   }
 }
 
-/// Returns whether the op can be in a kernel with others.
-bool sharesKernel(Operation *op) {
-  return nn::isElementwise(op) || nn::isView(op) || nn::isLiteral(op) ||
-         isa<nn::ReduceOp>(op);
+/// Returns the last of the ops after `op`, one after the other, that may share
+/// a kernel with it, or `op`: up to a product, or a view of a parameter.
+Operation *lastSharing(Operation *op) {
+  while (nn::sharesKernel(op->getNextNode())) {
+    op = op->getNextNode();
+  }
+  return op;
 }
 
 //===----------------------------------------------------------------------===//
@@ -94,8 +97,7 @@ struct Layout : impl::LayoutBase<Layout> {
         }
       }
     }
-    // the last op that was put after each
-    DenseMap<Operation *, Operation *> behind;
+    PacksAfter behind;
     Builder builder(&getContext());
     for (int64_t unit = 0; unit < states.size(); ++unit) {
       ParamUnitAttr attribute = states[unit];
@@ -122,12 +124,16 @@ struct Layout : impl::LayoutBase<Layout> {
                                     : states.sentType(unit, reduce_precision);
   }
 
-  /// Packs after the last of the operands to be made and the ops that follow it
-  /// up to the next product: they may share a kernel with what the operands are
-  /// made of, as the gradient of a norm's operand does with that of its scale.
+  /// Has, for each op, the packs after it, and which of its operands each waits
+  /// for longest.
+  using PacksAfter =
+      DenseMap<Operation *, SmallVector<std::pair<Operation *, Operation *>>>;
+
+  /// Packs after the last of the operands to be made and the ops that may share
+  /// its kernel, as the gradient of a norm's operand does with that of its
+  /// scale. Packs after one op are in the order in which they are complete.
   Value pack(Program &program, const UnitStates &states, int64_t unit,
-             const llvm::StringMap<Value> &made,
-             DenseMap<Operation *, Operation *> &behind) {
+             const llvm::StringMap<Value> &made, PacksAfter &behind) {
     SmallVector<Value> parts;
     SmallVector<int64_t> offsets;
     Operation *last = nullptr;
@@ -138,12 +144,14 @@ struct Layout : impl::LayoutBase<Layout> {
       parts.push_back(part);
       offsets.push_back(place.getOffset());
     }
-    while (sharesKernel(last->getNextNode())) {
-      last = last->getNextNode();
-    }
-    Operation *&previous = behind.try_emplace(last, last).first->second;
+    Operation *place = lastSharing(last);
+    auto &packs = behind[place];
+    auto *next = llvm::find_if(packs, [&](const auto &other) {
+      return last->isBeforeInBlock(other.second);
+    });
     OpBuilder builder(&getContext());
-    builder.setInsertionPointAfter(previous);
+    builder.setInsertionPointAfter(
+        next == packs.begin() ? place : std::prev(next)->first);
     RankedTensorType type = packedType(states, unit);
     for (Value &part : parts) {
       nn::NNBuilder b(builder, part.getLoc());
@@ -151,7 +159,7 @@ struct Layout : impl::LayoutBase<Layout> {
     }
     auto op = builder.create<PackOp>(states.location(unit, program.location()),
                                      type, parts, offsets, unit);
-    previous = op;
+    packs.insert(next, {op, last});
     return op;
   }
 };

@@ -188,14 +188,12 @@ private:
   /// reads it and writes both.
   static void delay(Operation *product) {
     Operation *last = product;
-    for (Operation *next = product->getNextNode();
-         !next->hasTrait<OpTrait::IsTerminator>(); next = next->getNextNode()) {
+    for (Operation *next = product->getNextNode();;
+         next = next->getNextNode()) {
       // Views of parameters stay before the op that reads them.
       bool passes = isa<RecallOp>(next) || (next->getNumResults() == 1 &&
                                             viewBehind(next->getResult(0)));
-      bool joins = isa<nn::NNDialect>(next->getDialect()) &&
-                   !nn::isLibraryCall(next) && !nn::ownForm(next);
-      if ((!passes && !joins) ||
+      if ((!passes && !nn::sharesKernel(next)) ||
           llvm::is_contained(next->getOperands(), product->getResult(0))) {
         break;
       }

@@ -52,12 +52,60 @@ std::string programOf(const AttentionCase &attention) {
          ">" + extras + ") {\n" + slices + attention.text() + "nn.return\n}";
 }
 
-/// A program with the gradient of its attention, and results. `packed`: the
-/// gradients of as many of q, k and v, the last ones, are side by side.
+/// Puts gradients side by side.
+using Pack = Value (*)(nn::NNBuilder &, ArrayRef<Value>);
+
+/// Puts them so in rows, as a split of a product's columns has them.
+Value packRows(nn::NNBuilder &b, ArrayRef<Value> gradients) {
+  SmallVector<Value> parts;
+  for (Value gradient : gradients) {
+    ArrayRef<int64_t> shape = nn::shapeOf(gradient);
+    parts.push_back(
+        b.reshape(gradient, {shape[0], shape[1], shape[2] * shape[3]}));
+  }
+  return b.concat(parts, 2);
+}
+
+/// Puts them so within each head, as GPT-NeoX has them.
+Value packHeads(nn::NNBuilder &b, ArrayRef<Value> gradients) {
+  return b.concat(gradients, 3);
+}
+
+/// Puts them so in a dimension of their own, which a permutation moves, as
+/// vision transformers have them.
+Value packPermuted(nn::NNBuilder &b, ArrayRef<Value> gradients) {
+  SmallVector<Value> parts;
+  for (Value gradient : gradients) {
+    Value turned = b.transpose(gradient, {0, 2, 1, 3});
+    SmallVector<int64_t> shape = {1};
+    llvm::append_range(shape, nn::shapeOf(turned));
+    parts.push_back(b.reshape(turned, shape));
+  }
+  return b.transpose(b.concat(parts, 0), {1, 3, 0, 2, 4});
+}
+
+/// Puts them so where samples follow each other within a place of the sequence,
+/// as PyTorch's MultiheadAttention has them.
+Value packSequence(nn::NNBuilder &b, ArrayRef<Value> gradients) {
+  SmallVector<Value> parts;
+  for (Value gradient : gradients) {
+    Value turned = b.transpose(gradient, {1, 0, 2, 3});
+    ArrayRef<int64_t> shape = nn::shapeOf(turned);
+    parts.push_back(
+        b.reshape(turned, {1, shape[0], shape[1], shape[2] * shape[3]}));
+  }
+  Value all = b.transpose(b.concat(parts, 0), {1, 2, 0, 3});
+  ArrayRef<int64_t> shape = nn::shapeOf(all);
+  return b.reshape(all, {shape[0] * shape[1], shape[2] * shape[3]});
+}
+
+/// A program with the gradient of its attention, and results. `packed`: those
+/// of as many of q, k and v, the last ones, are put side by side by `pack`.
 class Differentiated {
 public:
-  explicit Differentiated(const AttentionCase &attention, unsigned packed = 0)
-      : program(programOf(attention)), packed(packed) {
+  explicit Differentiated(const AttentionCase &attention, unsigned packed = 0,
+                          Pack pack = packRows)
+      : program(programOf(attention)), packed(packed), pack(pack) {
     if (!program.ok()) {
       ADD_FAILURE() << program.diagnostics();
       return;
@@ -90,13 +138,7 @@ private:
     llvm::append_range(results, ArrayRef(gradients).take_front(3 - packed));
     if (packed > 0) {
       nn::NNBuilder b(builder, op.getLoc());
-      SmallVector<Value> parts;
-      for (Value gradient : ArrayRef(gradients).slice(3 - packed, packed)) {
-        ArrayRef<int64_t> shape = nn::shapeOf(gradient);
-        parts.push_back(
-            b.reshape(gradient, {shape[0], shape[1], shape[2] * shape[3]}));
-      }
-      results.push_back(b.concat(parts, 2));
+      results.push_back(pack(b, ArrayRef(gradients).slice(3 - packed, packed)));
     }
     if (hasBias) {
       results.push_back(gradients[bias]);
@@ -108,6 +150,7 @@ private:
 
   Program program;
   unsigned packed;
+  Pack pack;
 };
 
 class KeepsAttention : public PlainTargetInfo {
@@ -344,6 +387,7 @@ TEST(PackedGradients, HaveTheBitsOfCoreOpsAndNoKernelOfTheirOwn) {
     AttentionCase attention;
     unsigned packed;
     bool alone = true;
+    Pack pack = packRows;
   } cases[] = {
       {{"all", 2, 70, 70, 2, 2, 16, 32, Scores::Causal}, 3},
       {{"keys", 2, 130, 66, 4, 2, 16, 16, Scores::Scaled}, 2},
@@ -351,11 +395,28 @@ TEST(PackedGradients, HaveTheBitsOfCoreOpsAndNoKernelOfTheirOwn) {
       {{"bias", 3, 20, 20, 2, 2, 16, 16, Scores::Bias}, 3},
       {{"narrow", 1, 66, 66, 1, 1, 13, 19, Scores::Causal}, 3, false},
       {{"half", 2, 70, 70, 2, 2, 16, 32, Scores::Causal, "bf16"}, 3},
+      {{"heads", 2, 66, 66, 3, 3, 12, 12, Scores::Causal}, 3, true, packHeads},
+      {{"permuted", 3, 66, 66, 2, 2, 20, 20, Scores::Scaled},
+       3,
+       true,
+       packPermuted},
+      {{"sequence", 3, 70, 70, 2, 2, 16, 16, Scores::Padding},
+       3,
+       true,
+       packSequence},
+      {{"half_sequence", 3, 70, 70, 2, 2, 24, 24, Scores::Causal, "bf16"},
+       3,
+       true,
+       packSequence},
+      {{"odd_heads", 2, 66, 66, 2, 2, 7, 7, Scores::Causal},
+       3,
+       false,
+       packHeads},
   };
-  for (const auto &[attention, packed, alone] : cases) {
+  for (const auto &[attention, packed, alone, pack] : cases) {
     SCOPED_TRACE(attention.name);
-    Differentiated reference(attention, packed), whole(attention, packed),
-        core(attention, packed);
+    Differentiated reference(attention, packed, pack),
+        whole(attention, packed, pack), core(attention, packed, pack);
     std::vector<Tensor> arguments = randomArguments(reference.function());
     formKernels(whole, /*whole=*/true);
     EXPECT_EQ(llvm::none_of(whole.function().getOps<nn::KernelOp>(), joins),
@@ -411,16 +472,19 @@ TEST(AttentionForms, AvxMultipliesBf16Alone) {
   if (!target) {
     GTEST_SKIP() << "this processor has no AVX512-BF16";
   }
-  for (const char *element : {"f32", "f16", "f64"}) {
+  for (const char *element : {"f32", "f16", "f64", "bf16"}) {
+    bool isBf16 = element == std::string("bf16");
     Differentiated program(AttentionCase{"other", 1, 66, 66, 1, 1, 16, 16,
                                          Scores::Causal, element});
     std::vector<Tensor> arguments = randomArguments(program.function());
     formKernels(program, /*whole=*/true);
     auto run = [&](Operation *op, ArrayRef<Bytes> operands) {
-      return runOnHost(op, operands, *target);
+      return runOnHost(op, operands, *target,
+                       isBf16 ? BFloat16Type::get(op->getContext()) : Type());
     };
-    EXPECT_TRUE(runProgram(program.function(), arguments, onHost) ==
-                runProgram(program.function(), arguments, run))
+    EXPECT_EQ(runProgram(program.function(), arguments, onHost) ==
+                  runProgram(program.function(), arguments, run),
+              !isBf16)
         << element;
   }
 }

@@ -57,36 +57,37 @@ static Operation *ownOp(nn::KernelOp kernel) {
   return nullptr;
 }
 
-/// Finds which results of the op the kernel yields, and where in its own.
+/// Returns the conversion of a gradient on its way to where it is packed; null
+/// if there is none.
+static nn::ConvertOp roundingOf(Value gradient) {
+  while (true) {
+    Operation *user = *gradient.user_begin();
+    if (!isa<nn::ReshapeOp, nn::TransposeOp>(user)) {
+      return dyn_cast<nn::ConvertOp>(user);
+    }
+    gradient = user->getResult(0);
+  }
+}
+
+/// Finds which results of the op the kernel yields, and where they lie in its
+/// own.
 void AttentionLoops::findStored(Operation *op, nn::KernelOp kernel) {
   stored.resize(op->getNumResults());
-  auto add = [&](Value value, StoredResult entry) {
-    value = nn::stripReshapes(value);
-    entry.convert = value.getDefiningOp<nn::ConvertOp>();
-    if (entry.convert) {
-      value = nn::stripReshapes(entry.convert.getOperand());
-    }
-    stored[cast<OpResult>(value).getResultNumber()] = entry;
-  };
   Operation *yield = kernel.getBody().front().getTerminator();
   for (OpOperand &yielded : yield->getOpOperands()) {
     StoredResult entry{yielded.getOperandNumber()};
-    auto concat = yielded.get().getDefiningOp<nn::ConcatOp>();
-    if (!concat) {
-      add(yielded.get(), entry);
+    if (nn::ConcatOp concat = nn::concatUnder(yielded.get())) {
+      for (const nn::PackedPlace &place : nn::packedGradients(concat).places) {
+        entry.convert = roundingOf(place.gradient);
+        entry.place = place;
+        stored[place.gradient.getResultNumber()] = entry;
+      }
       continue;
     }
-    auto rowOf = [&](Value value) {
-      return ShapedType::getNumElements(
-          nn::shapeOf(value).drop_front(concat.getDim()));
-    };
-    entry.apart = rowOf(concat);
-    for (auto [part, result] :
-         llvm::zip_equal(concat.getOperands(), nn::packedGradients(concat))) {
-      entry.heads = nn::shapeOf(result)[2];
-      add(part, entry);
-      entry.begin += rowOf(part);
-    }
+    Value value = yielded.get();
+    entry.convert = value.getDefiningOp<nn::ConvertOp>();
+    value = entry.convert ? entry.convert.getOperand() : value;
+    stored[cast<OpResult>(value).getResultNumber()] = entry;
   }
 }
 
@@ -425,13 +426,20 @@ Value AttentionLoops::foldChains(Lanes &l,
 StoredRows AttentionLoops::storedRows(Lanes &l, unsigned number,
                                       const OperandRows &rows,
                                       int64_t size) const {
-  const StoredResult &entry = stored[number];
-  if (entry.apart == 0) {
+  const std::optional<nn::PackedPlace> &place = stored[number].place;
+  if (!place) {
     return {l.mul(rows.first, l.index(size)), rows.step * size};
   }
-  auto [row, head] = l.divide(rows.first, entry.heads);
-  Value begin = l.add(l.mul(head, l.index(size)), l.index(entry.begin));
-  return {l.add(l.mul(row, l.index(entry.apart)), begin), entry.apart};
+  ArrayRef<int64_t> sizes = nn::shapeOf(place->gradient);
+  auto [line, head] = l.divide(rows.first, sizes[2]);
+  auto [sample, row] = l.divide(line, sizes[1]);
+  Value first = l.index(place->begin);
+  for (auto [index, distance] : {std::pair(sample, place->batch),
+                                 {row, place->row},
+                                 {head, place->head}}) {
+    first = l.add(first, l.mul(index, l.index(distance)));
+  }
+  return {first, place->row};
 }
 
 Value AttentionLoops::emitResult(Lanes &l, unsigned number, Value value) const {

@@ -24,6 +24,7 @@
 #include "codegen/emit/loops/ScoreWindow.h"
 #include "passes/ir/nn/Attention.h"
 #include "passes/ir/nn/Numerics.h"
+#include "passes/ir/nn/PackedGradients.h"
 
 #include <limits>
 #include <optional>
@@ -62,14 +63,12 @@ struct OperandRows {
   Value count;
 };
 
-/// Says where a kernel stores a result of its op: rows of a result of its own,
-/// in which gradients of queries, keys and values may lie side by side.
+/// Says where a kernel stores a result of its op.
 struct StoredResult {
   unsigned result = 0;        ///< of the kernel
   nn::ConvertOp convert = {}; ///< rounds what is stored; null: nothing does
-  int64_t begin = 0;          ///< elements of a row that come before
-  int64_t apart = 0;          ///< elements of a row of the kernel's result
-  int64_t heads = 1;          ///< rows of the op's in one of the kernel's
+  /// Says where it lies in the kernel's, if that has several.
+  std::optional<nn::PackedPlace> place = {};
 };
 
 /// Says where rows of a result begin: the first, and how far apart.

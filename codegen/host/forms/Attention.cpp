@@ -24,7 +24,7 @@ public:
     keeps = all <= kKeptScores;
     plain = tiles.allocate(queryCols, shape.size);
     queries = tiles.allocate(shape.size, queryCols);
-    queryRoom = tiles.allocateRoom();
+    queryScratch = tiles.allocateScratch();
     keys = tiles.allocate(keyRows, shape.size);
     values = tiles.allocate(keyRows, shape.valueSize);
     scores =
@@ -41,7 +41,8 @@ private:
     tiles.fill(plain, 0);
     tiles.bring(q.body, q.node, queriesFrom(firstQuery), plain);
     tiles.transpose(plain, queries);
-    right = tiles.prepareRight(queries, l.index(shape.size), queryRoom);
+    rightQueries =
+        tiles.prepareRight(queries, l.index(shape.size), queryScratch);
     findMax();
     Value all = loops.window.isWhole() ? Value() : anyMasked(max, firstQuery);
     if (loops.forward.getZeroMasked()) {
@@ -65,7 +66,7 @@ private:
     Tile tile = scoresOf(firstKey);
     OperandRows rows = keysFrom(firstKey);
     tiles.bring(k.body, k.node, rows, keys);
-    emitScores(tile, LeftFactor::plain(keys), right, shape.size);
+    emitScores(tile, LeftFactor::plain(keys), rightQueries, shape.size);
     forScores(firstQuery, firstKey, rows.count,
               [&](Value key, int64_t col, Chunk &chunk) {
                 Value x =
@@ -142,7 +143,7 @@ private:
                 tiles.store(tile, key, col, loops.emitWeighed(body, chunk, e));
               });
     tiles.bring(v.body, v.node, rows, values);
-    tiles.multiply(out, LeftFactor::transposed(tile), values, rows.count);
+    tiles.multiply(out, LeftFactor::transpose(tile), values, rows.count);
   }
   /// Adds the chains of a segment to the sum, as the lanes of a row are.
   void foldChains() {
@@ -181,9 +182,9 @@ private:
 
   bool keeps;
   Tile plain, queries, keys, values, scores, chains, out, max, sum;
-  /// Are the queries as a factor, and its room.
-  Tile right;
-  Value queryRoom;
+  /// Holds the queries as a factor, in scratch of its own.
+  Tile rightQueries;
+  Value queryScratch;
   Value firstQuery;
 };
 

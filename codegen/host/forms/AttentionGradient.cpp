@@ -25,8 +25,9 @@ public:
     values = tiles.allocate(keyRows, shape.valueSize);
     scores = tiles.allocate(keyRows, queryCols);
     gradients = tiles.allocate(keyRows, queryCols);
-    for (Value *room : {&queryRoom, &doutRoom, &keyRoom, &valueRoom}) {
-      *room = tiles.allocateRoom();
+    for (Value *scratch :
+         {&queryScratch, &doutScratch, &keyScratch, &valueScratch}) {
+      *scratch = tiles.allocateScratch();
     }
     int64_t rows = std::max(queryCols, keyRows);
     ofFirst = tiles.allocate(rows, shape.size);
@@ -70,7 +71,7 @@ private:
           OperandRows rows = keysFrom(key);
           bringKeys(rows);
           computeGradients(query, key, rows.count);
-          tiles.multiply(dq, LeftFactor::transposed(gradients), keys,
+          tiles.multiply(dq, LeftFactor::transpose(gradients), keys,
                          rows.count);
         });
     storeRows(0, dq, queriesFrom(query), shape.size, same);
@@ -157,8 +158,10 @@ private:
   void bringKeys(const OperandRows &rows) {
     tiles.bring(k.body, k.node, rows, keys);
     tiles.bring(v.body, v.node, rows, values);
-    leftKeys = tiles.prepareLeft(keys, l.index(shape.size), keyRoom);
-    leftValues = tiles.prepareLeft(values, l.index(shape.valueSize), valueRoom);
+    leftKeys =
+        tiles.prepare(LeftFactor::plain(keys), l.index(shape.size), keyScratch);
+    leftValues = tiles.prepare(LeftFactor::plain(values),
+                               l.index(shape.valueSize), valueScratch);
   }
   void bringQueries(Value query) {
     OperandRows rows = queriesFrom(query);
@@ -166,8 +169,10 @@ private:
     tiles.transpose(plainQueries, queries);
     tiles.bring(dout.body, dout.node, rows, plainDout);
     tiles.transpose(plainDout, douts);
-    rightQueries = tiles.prepareRight(queries, l.index(shape.size), queryRoom);
-    rightDouts = tiles.prepareRight(douts, l.index(shape.valueSize), doutRoom);
+    rightQueries =
+        tiles.prepareRight(queries, l.index(shape.size), queryScratch);
+    rightDouts =
+        tiles.prepareRight(douts, l.index(shape.valueSize), doutScratch);
   }
   /// Brings the maxima, inverses and deltas of a block of queries.
   void bringRows(Value query) {
@@ -207,10 +212,11 @@ private:
 
   OperandReader dout, max, inverse, delta;
   Tile plainQueries, queries, plainDout, douts, keys, values, scores, gradients;
-  /// Are queries, keys and what comes with them as factors, and their rooms.
+  /// Hold queries, keys and what comes with them as factors, in scratch of
+  /// their own.
   Tile rightQueries, rightDouts;
   LeftFactor leftKeys, leftValues;
-  Value queryRoom, doutRoom, keyRoom, valueRoom;
+  Value queryScratch, doutScratch, keyScratch, valueScratch;
   Tile ofFirst, ofValues, ofBias, ofSamples, maxima, inverses, deltas;
 };
 

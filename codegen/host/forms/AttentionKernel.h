@@ -32,8 +32,8 @@ public:
 protected:
   static constexpr int64_t kBlock = AttentionLoops::kBlock;
 
-  /// Returns how many elements a factor of a product has at most: a side is a
-  /// block, the other one another or the size of a head.
+  /// Returns how many elements a factor of a product has at most: a block by
+  /// another, or by the size of a head.
   static int64_t largestFactor(const nn::AttentionShape &shape) {
     int64_t side = std::max({kBlock, shape.size, shape.valueSize});
     return kBlock * int64_t(llvm::alignTo(side, kLanes));

@@ -19,9 +19,10 @@ constexpr int64_t kRows = 4;
 AttentionTiles::AttentionTiles(HostBody &body, Type element,
                                TileProducts products, int64_t largest)
     : body(body), l(body.lanes), element(element), products(products),
-      largest(largest), leftRoom(allocateRoom()), rightRoom(allocateRoom()) {}
+      largest(largest), leftScratch(allocateScratch()),
+      rightScratch(allocateScratch()) {}
 
-Value AttentionTiles::allocateRoom() {
+Value AttentionTiles::allocateScratch() {
   return products.pairs ? host::allocate(l, l.b.getI32Type(), largest / 2)
                         : Value();
 }
@@ -112,9 +113,9 @@ void AttentionTiles::transpose(const Tile &from, const Tile &to) {
             });
 }
 
-Tile AttentionTiles::pairInRows(const Tile &tile, Value depth, Value room) {
+Tile AttentionTiles::pairInRows(const Tile &tile, Value depth, Value scratch) {
   PairsOfBf16 pairs(l);
-  Tile paired = {room, tile.rows, tile.cols / 2, /*paired=*/true};
+  Tile paired = {scratch, tile.rows, tile.cols / 2, /*paired=*/true};
   body.loop(l.index(0), depth, kLanes, {}, [&](Value col, ValueRange) {
     Value inside = l.maskBelow(l.sub(depth, col));
     Value pair = l.b.create<arith::ShRUIOp>(col, l.index(1));
@@ -122,7 +123,7 @@ Tile AttentionTiles::pairInRows(const Tile &tile, Value depth, Value room) {
               [&](Value row, ValueRange) {
                 Value from = l.add(l.mul(row, l.index(tile.cols)), col);
                 Value to = l.add(l.mul(row, l.index(paired.cols)), pair);
-                pairs.storeRow(body.address(room, to, l.b.getI32Type()),
+                pairs.storeRow(body.address(scratch, to, l.b.getI32Type()),
                                body.load(tile.pointer, from, element,
                                          /*asVector=*/true, inside));
                 return SmallVector<Value>();
@@ -132,7 +133,7 @@ Tile AttentionTiles::pairInRows(const Tile &tile, Value depth, Value room) {
   return paired;
 }
 
-Tile AttentionTiles::pairOfRows(const Tile &tile, Value depth, Value room) {
+Tile AttentionTiles::pairOfRows(const Tile &tile, Value depth, Value scratch) {
   PairsOfBf16 pairs(l);
   body.loop(l.index(0), depth, 2, {}, [&](Value row, ValueRange) {
     Value second = l.add(row, l.index(1));
@@ -149,22 +150,28 @@ Tile AttentionTiles::pairOfRows(const Tile &tile, Value depth, Value room) {
                 };
                 Value lower = load(row), upper = load(second);
                 upper = l.select(exists, upper, l.zero(upper.getType()));
-                body.store(room, place(pair), pairs.join(lower, upper), {});
+                body.store(scratch, place(pair), pairs.join(lower, upper), {});
                 return SmallVector<Value>();
               });
     return SmallVector<Value>();
   });
-  return {room, tile.rows / 2, tile.cols, /*paired=*/true};
+  return {scratch, tile.rows / 2, tile.cols, /*paired=*/true};
 }
 
-LeftFactor AttentionTiles::prepareLeft(const Tile &tile, Value depth,
-                                       Value room) {
-  return LeftFactor::plain(products.pairs ? pairInRows(tile, depth, room)
-                                          : tile);
+LeftFactor AttentionTiles::prepare(const LeftFactor &left, Value depth,
+                                   Value scratch) {
+  if (!products.pairs || left.tile.paired) {
+    return left;
+  }
+  return {left.transposed ? pairOfRows(left.tile, depth, scratch)
+                          : pairInRows(left.tile, depth, scratch),
+          left.transposed};
 }
 
-Tile AttentionTiles::prepareRight(const Tile &tile, Value depth, Value room) {
-  return products.pairs ? pairOfRows(tile, depth, room) : tile;
+Tile AttentionTiles::prepareRight(const Tile &tile, Value depth,
+                                  Value scratch) {
+  return products.pairs && !tile.paired ? pairOfRows(tile, depth, scratch)
+                                        : tile;
 }
 
 void AttentionTiles::multiplyBlock(const Tile &c, const LeftFactor &a,
@@ -192,9 +199,9 @@ void AttentionTiles::multiplyBlock(const Tile &c, const LeftFactor &a,
                                     /*asVector=*/true, {}));
         }
         for (int64_t r = 0; r < kRows; ++r) {
-          Value offset = l.add(l.mul(l.add(row, l.index(r)), l.index(a.row)),
-                               l.mul(k, l.index(a.depth)));
-          Value left = l.splat(body.load(a.pointer, offset, factor,
+          Value offset = l.add(l.mul(l.add(row, l.index(r)), l.index(a.row())),
+                               l.mul(k, l.index(a.depth())));
+          Value left = l.splat(body.load(a.tile.pointer, offset, factor,
                                          /*asVector=*/false, {}));
           for (int64_t u = 0; u < count; ++u) {
             Value sum = carried[next.size()];
@@ -214,19 +221,9 @@ void AttentionTiles::multiplyBlock(const Tile &c, const LeftFactor &a,
 
 void AttentionTiles::multiply(const Tile &c, const LeftFactor &left,
                               const Tile &right, Value depth) {
-  LeftFactor a = left;
-  Tile b = right;
+  LeftFactor a = prepare(left, depth, leftScratch);
+  Tile b = prepareRight(right, depth, rightScratch);
   if (products.pairs) {
-    if (!a.paired && a.row == 1) {
-      Tile tile = {a.pointer, /*rows=*/0, a.depth};
-      a = LeftFactor::transposed(pairOfRows(tile, depth, leftRoom));
-    } else if (!a.paired) {
-      Tile tile = {a.pointer, c.rows, a.row};
-      a = prepareLeft(tile, depth, leftRoom);
-    }
-    if (!b.paired) {
-      b = prepareRight(b, depth, rightRoom);
-    }
     depth = l.b.create<arith::ShRUIOp>(l.add(depth, l.index(1)), l.index(1));
   }
   // Sums, the right factor's vectors, and one number of the left.

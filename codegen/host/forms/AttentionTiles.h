@@ -17,26 +17,25 @@ struct Tile {
   bool paired = false;
 };
 
-/// Is the left factor of a product: says how far apart its elements, or pairs,
-/// lie from row to row, and along the depth, over which products are summed up.
+/// Is the left factor of a product: a tile, or its transpose.
 struct LeftFactor {
-  Value pointer;
-  int64_t row = 1, depth = 1;
-  bool paired = false;
+  Tile tile;
+  bool transposed = false;
 
-  static LeftFactor plain(const Tile &tile) {
-    return {tile.pointer, tile.cols, 1, tile.paired};
-  }
-  static LeftFactor transposed(const Tile &tile) {
-    return {tile.pointer, 1, tile.cols, tile.paired};
-  }
+  static LeftFactor plain(const Tile &tile) { return {tile, false}; }
+  static LeftFactor transpose(const Tile &tile) { return {tile, true}; }
+
+  /// Return how far apart elements, or pairs, lie from row to row, and along
+  /// the depth, over which products are summed up.
+  int64_t row() const { return transposed ? 1 : tile.cols; }
+  int64_t depth() const { return transposed ? tile.cols : 1; }
 };
 
 /// Says how the processor multiplies tiles.
 struct TileProducts {
   /// Counts the vectors of sixteen lanes that the registers have room for.
   int64_t vectors = 0;
-  /// Factors are rounded to bf16, and two products are added at a time: in f32,
+  /// Factors are rounded to bf16, and two products are added at a time, in f32:
   /// the earlier one last (Intel's manual, "VDPBF16PS").
   bool pairs = false;
 };
@@ -61,13 +60,13 @@ public:
   void bring(Body &operand, Node *node, const OperandRows &rows,
              const Tile &tile);
   void transpose(const Tile &from, const Tile &to);
-  /// Returns a factor that products of pairs need not prepare: in a room of its
-  /// own, whose contents this makes of those of `tile`. The factors of other
-  /// products are `tile` itself.
-  LeftFactor prepareLeft(const Tile &tile, Value depth, Value room);
-  Tile prepareRight(const Tile &tile, Value depth, Value room);
-  /// Allocates such a room. Called before any loop.
-  Value allocateRoom();
+  /// Returns a factor as products take it, which several may: pairs of its
+  /// elements, made in `scratch`, or where these are not multiplied the factor
+  /// itself.
+  LeftFactor prepare(const LeftFactor &left, Value depth, Value scratch);
+  Tile prepareRight(const Tile &tile, Value depth, Value scratch);
+  /// Allocates scratch for a factor's pairs. Called before any loop.
+  Value allocateScratch();
   /// Adds a product to `c`: each element goes on with its chain of fma, or of
   /// pairs, over [0, depth).
   void multiply(const Tile &c, const LeftFactor &left, const Tile &right,
@@ -75,9 +74,9 @@ public:
 
 private:
   /// Returns pairs of elements that follow each other in the rows of a tile.
-  Tile pairInRows(const Tile &tile, Value depth, Value room);
+  Tile pairInRows(const Tile &tile, Value depth, Value scratch);
   /// Returns pairs of elements of two rows that follow each other.
-  Tile pairOfRows(const Tile &tile, Value depth, Value room);
+  Tile pairOfRows(const Tile &tile, Value depth, Value scratch);
   /// Adds to `count` vectors of columns from `col` on, of kRows rows.
   void multiplyBlock(const Tile &c, const LeftFactor &a, const Tile &b,
                      Value depth, Value row, Value col, int64_t count);
@@ -87,7 +86,7 @@ private:
   Type element;
   TileProducts products;
   int64_t largest;
-  Value leftRoom, rightRoom; // for what is not prepared
+  Value leftScratch, rightScratch; // for factors of one product
 };
 
 } // namespace mlir::zg::host

@@ -42,12 +42,6 @@ ScoreInputs scoreInputsOf(Operation *op);
 /// multiplied by, if it yields that.
 unsigned scoreYieldsOf(Operation *op);
 
-/// Returns the results of an `nn.attention_grad` that a concatenation puts side
-/// by side in rows of queries and keys, as queries, keys and values lie in one
-/// product: its kernel writes them there. In the order of the operands; none
-/// where it joins anything else.
-SmallVector<OpResult> packedGradients(ConcatOp concat);
-
 /// Returns the type in which scores of such operands are computed: f64 of f64,
 /// else f32.
 Type scoreElement(Type operand);

@@ -198,7 +198,6 @@ def NN_ConvertOp : NN_PureOp<"convert", [
   let results = (outs NN_Tensor:$result);
   let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
   let hasFolder = 1;
-  let hasCanonicalizer = 1;
 }
 
 //===----------------------------------------------------------------------===//

@@ -59,40 +59,45 @@ OpFoldResult BinaryOp::fold(FoldAdaptor adaptor) {
   }
 }
 
-/// Returns the numbers of 16 bits that an op narrows again to `element`, having
-/// been widened to f32 for `wide`; null where they are no such.
-static Value widenedFrom(Value wide, Type element) {
-  auto widening = wide.getDefiningOp<ConvertOp>();
-  bool exact = widening && isHalf(element) &&
-               getElementTypeOrSelf(widening.getOperand()) == element &&
-               getElementTypeOrSelf(wide).isF32();
-  return exact ? widening.getOperand() : Value();
-}
-
 OpFoldResult ConvertOp::fold(FoldAdaptor) {
   if (getType() == getOperand().getType()) {
     return getOperand();
   }
-  return widenedFrom(getOperand(), getType().getElementType());
+  // Numbers of 16 bits that were widened narrow to themselves.
+  auto widening = getOperand().getDefiningOp<ConvertOp>();
+  bool exact = widening && widening.getOperand().getType() == getType() &&
+               isHalf(getElementTypeOrSelf(getType())) &&
+               getElementTypeOrSelf(getOperand()).isF32();
+  return exact ? widening.getOperand() : Value();
 }
 
-/// Narrows what was widened before it was reshaped.
-static LogicalResult narrowThroughReshape(ConvertOp op,
-                                          PatternRewriter &rewriter) {
-  auto reshape = op.getOperand().getDefiningOp<ReshapeOp>();
-  Value narrow =
-      reshape ? widenedFrom(reshape.getOperand(), op.getType().getElementType())
-              : Value();
-  if (!narrow) {
+/// Widens 16 bits after a move of all elements, not before it: what narrows
+/// them again folds, and who else moves them moves half as many bytes.
+template <typename Move>
+static LogicalResult widenLater(Move op, PatternRewriter &rewriter) {
+  auto widening = op.getOperand().template getDefiningOp<ConvertOp>();
+  if (!widening || !widening->hasOneUse() ||
+      !getElementTypeOrSelf(op.getType()).isF32() ||
+      !isHalf(getElementTypeOrSelf(widening.getOperand()))) {
     return failure();
   }
-  rewriter.replaceOpWithNewOp<ReshapeOp>(op, op.getType(), narrow);
+  Operation *moved = rewriter.clone(*op);
+  moved->setOperand(0, widening.getOperand());
+  Value narrow = moved->getResult(0);
+  narrow.setType(
+      op.getType().clone(getElementTypeOrSelf(widening.getOperand())));
+  rewriter.replaceOpWithNewOp<ConvertOp>(op, op.getType(), narrow);
   return success();
 }
 
-void ConvertOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+void ReshapeOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                             MLIRContext *) {
-  patterns.add(narrowThroughReshape);
+  patterns.add(widenLater<ReshapeOp>);
+}
+
+void TransposeOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                              MLIRContext *) {
+  patterns.add(widenLater<TransposeOp>);
 }
 
 OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {

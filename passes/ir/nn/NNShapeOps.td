@@ -53,6 +53,7 @@ def NN_ReshapeOp : NN_PureOp<"reshape", [
   let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
+  let hasCanonicalizer = 1;
 }
 
 def NN_TransposeOp : NN_PureOp<"transpose", [NN_PlainView, NN_Moves]> {
@@ -79,6 +80,7 @@ def NN_TransposeOp : NN_PureOp<"transpose", [NN_PlainView, NN_Moves]> {
   }];
   let hasVerifier = 1;
   let hasFolder = 1;
+  let hasCanonicalizer = 1;
 }
 
 def NN_SliceOp : NN_PureOp<"slice", [NN_PlainView, NN_Moves]> {

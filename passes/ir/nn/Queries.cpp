@@ -77,6 +77,12 @@ std::optional<nn::KernelForm> nn::ownForm(Operation *op) {
   return std::nullopt;
 }
 
+bool nn::sharesKernel(Operation *op) {
+  return isa<NNDialect>(op->getDialect()) &&
+         !op->hasTrait<OpTrait::IsTerminator>() && !isLibraryCall(op) &&
+         !ownForm(op);
+}
+
 bool nn::computes(Operation *op) { return op->hasTrait<traits::Computes>(); }
 
 bool nn::isProduct(Operation *op) { return op->hasTrait<traits::Product>(); }

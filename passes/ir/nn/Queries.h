@@ -61,6 +61,9 @@ std::optional<KernelForm> ownForm(Operation *op);
 /// Returns whether the op computes with numbers, so that halves are widened for
 /// it.
 bool computes(Operation *op);
+/// Returns whether kernels may compute the op together with others.
+bool sharesKernel(Operation *op);
+
 /// matmul, convolution.
 bool isProduct(Operation *op);
 /// broadcast, reshape, transpose, slice, gather, concat, select.

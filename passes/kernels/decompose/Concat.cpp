@@ -1,6 +1,6 @@
 //===- Concat.cpp - concat by selects of padded operands ------------------===//
 
-#include "passes/ir/nn/Attention.h"
+#include "passes/ir/nn/PackedGradients.h"
 #include "passes/kernels/decompose/Decomposition.h"
 
 using namespace mlir;
@@ -10,7 +10,7 @@ using namespace mlir::zg::nn;
 namespace {
 
 Replacement concat(ConcatOp op, NNBuilder &b) {
-  if (!packedGradients(op).empty()) {
+  if (packedGradients(op).whole) {
     return {}; // nn-form-attention takes it
   }
   ArrayRef<int64_t> shape = shapeOf(op);

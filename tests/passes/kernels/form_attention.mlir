@@ -126,3 +126,30 @@ nn.program @packed_gradients(%q: tensor<2x8x3x16xbf16>, %m: tensor<2x3x8xf32>) -
   %all = nn.concat %1, %0, %2 dim 2 : tensor<2x8x48xbf16>, tensor<2x8x48xbf16>, tensor<2x8x48xbf16> -> tensor<2x8x144xbf16>
   nn.return %all : tensor<2x8x144xbf16>
 }
+
+// -----
+
+// The kernel follows what a permutation makes of a concatenation, and rounds
+// once on the way.
+
+// CHECK-LABEL: nn.program @permuted_gradients
+// CHECK-NEXT: %[[ALL:.*]] = nn.kernel attention {{.*}} -> tensor<8x2x3x48xbf16> {
+// CHECK: nn.concat
+// CHECK-NEXT: %[[TURNED:.*]] = nn.transpose
+// CHECK-NEXT: nn.yield %[[TURNED]]
+// CHECK: nn.return %[[ALL]]
+nn.program @permuted_gradients(%q: tensor<2x8x3x16xf32>, %m: tensor<2x3x8xf32>) -> tensor<8x2x3x48xbf16> {
+  %dq, %dk, %dv = nn.attention_grad %q, %q, %q, %m, %m, %q, %m : (tensor<2x8x3x16xf32>, tensor<2x8x3x16xf32>, tensor<2x8x3x16xf32>, tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<2x8x3x16xf32>, tensor<2x3x8xf32>) -> (tensor<2x8x3x16xf32>, tensor<2x8x3x16xf32>, tensor<2x8x3x16xf32>) {
+  ^bb0(%s: tensor<2x3x8x8xf32>, %g: tensor<2x3x8x8xf32>):
+    nn.yield %s, %g : tensor<2x3x8x8xf32>, tensor<2x3x8x8xf32>
+  }
+  %0 = nn.convert %dq : tensor<2x8x3x16xf32> -> tensor<2x8x3x16xbf16>
+  %1 = nn.convert %dk : tensor<2x8x3x16xf32> -> tensor<2x8x3x16xbf16>
+  %2 = nn.convert %dv : tensor<2x8x3x16xf32> -> tensor<2x8x3x16xbf16>
+  %3 = nn.reshape %0 : tensor<2x8x3x16xbf16> -> tensor<1x2x8x48xbf16>
+  %4 = nn.reshape %1 : tensor<2x8x3x16xbf16> -> tensor<1x2x8x48xbf16>
+  %5 = nn.reshape %2 : tensor<2x8x3x16xbf16> -> tensor<1x2x8x48xbf16>
+  %6 = nn.concat %3, %4, %5 dim 0 : tensor<1x2x8x48xbf16>, tensor<1x2x8x48xbf16>, tensor<1x2x8x48xbf16> -> tensor<3x2x8x48xbf16>
+  %all = nn.transpose %6 [2, 1, 0, 3] : tensor<3x2x8x48xbf16> -> tensor<8x2x3x48xbf16>
+  nn.return %all : tensor<8x2x3x48xbf16>
+}

@@ -141,3 +141,19 @@ nn.program @table(%i: tensor<3xi64>, %rows: tensor<3x2xf32>, %t: tensor<4x2xf32>
   }
   nn.return %0 : tensor<4x2xf32>
 }
+
+// -----
+
+// Results that are not packed are in their order.
+
+nn.program @permuted(%q: tensor<2x8x3x16xf32>) -> (tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<2x8x3x16xf32>) {
+  // expected-error@+1 {{the form 'attention' has one op and its results}}
+  %0:3 = nn.kernel attention (%a = %q) : (tensor<2x8x3x16xf32>) -> (tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<2x8x3x16xf32>) {
+    %o, %m, %i = nn.attention %a, %a, %a : (tensor<2x8x3x16xf32>, tensor<2x8x3x16xf32>, tensor<2x8x3x16xf32>) -> (tensor<2x8x3x16xf32>, tensor<2x3x8xf32>, tensor<2x3x8xf32>) {
+    ^bb0(%s: tensor<2x3x8x8xf32>):
+      nn.yield %s : tensor<2x3x8x8xf32>
+    }
+    nn.yield %m, %i, %o : tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<2x8x3x16xf32>
+  }
+  nn.return %0#0, %0#1, %0#2 : tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<2x8x3x16xf32>
+}

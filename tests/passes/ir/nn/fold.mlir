@@ -47,21 +47,24 @@ nn.program @widened(%h: tensor<4xbf16>, %x: tensor<4xf32>) -> (tensor<4xbf16>, t
 
 // -----
 
-// So they do under another shape.
+// They are widened after a move of all elements, not before it; unless something
+// else reads them wide.
 
-// CHECK-LABEL: nn.program @reshaped
+// CHECK-LABEL: nn.program @moved
 // CHECK-SAME: %[[H:[^:]+]]: tensor<4xbf16>, %[[G:[^:]+]]: tensor<4xf16>
 // CHECK: %[[AGAIN:.+]] = nn.reshape %[[H]] : tensor<4xbf16> -> tensor<2x2xbf16>
-// CHECK: %[[OTHER:.+]] = nn.convert %{{.+}} : tensor<2x2xf32> -> tensor<2x2xbf16>
-// CHECK: nn.return %[[AGAIN]], %[[OTHER]]
-nn.program @reshaped(%h: tensor<4xbf16>, %g: tensor<4xf16>) -> (tensor<2x2xbf16>, tensor<2x2xbf16>) {
+// CHECK: %[[TURNED:.+]] = nn.transpose %[[AGAIN]] [1, 0] : tensor<2x2xbf16>
+// CHECK: %[[WIDE:.+]] = nn.convert %[[G]]
+// CHECK: %[[KEPT:.+]] = nn.reshape %[[WIDE]] : tensor<4xf32> -> tensor<2x2xf32>
+// CHECK: nn.return %[[TURNED]], %[[KEPT]], %[[WIDE]]
+nn.program @moved(%h: tensor<4xbf16>, %g: tensor<4xf16>) -> (tensor<2x2xbf16>, tensor<2x2xf32>, tensor<4xf32>) {
   %0 = nn.convert %h : tensor<4xbf16> -> tensor<4xf32>
   %1 = nn.reshape %0 : tensor<4xf32> -> tensor<2x2xf32>
-  %2 = nn.convert %1 : tensor<2x2xf32> -> tensor<2x2xbf16>
-  %3 = nn.convert %g : tensor<4xf16> -> tensor<4xf32>
-  %4 = nn.reshape %3 : tensor<4xf32> -> tensor<2x2xf32>
-  %5 = nn.convert %4 : tensor<2x2xf32> -> tensor<2x2xbf16>
-  nn.return %2, %5 : tensor<2x2xbf16>, tensor<2x2xbf16>
+  %2 = nn.transpose %1 [1, 0] : tensor<2x2xf32> -> tensor<2x2xf32>
+  %3 = nn.convert %2 : tensor<2x2xf32> -> tensor<2x2xbf16>
+  %4 = nn.convert %g : tensor<4xf16> -> tensor<4xf32>
+  %5 = nn.reshape %4 : tensor<4xf32> -> tensor<2x2xf32>
+  nn.return %3, %5, %4 : tensor<2x2xbf16>, tensor<2x2xf32>, tensor<4xf32>
 }
 
 // -----
