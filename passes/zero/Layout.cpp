@@ -27,11 +27,22 @@ void useReturnedArguments(nn::ProgramOp micro) {
   }
 }
 
+/// Returns whether the op reduces other dimensions than its last, as a sum that
+/// is a gradient of the next unit does.
+bool reducesRows(Operation *op) {
+  auto reduce = dyn_cast<nn::ReduceOp>(op);
+  return reduce && reduce.getDims().front() + 1 <
+                       int64_t(nn::shapeOf(reduce.getOperand()).size());
+}
+
 /// Returns the last of the ops after `op`, one after the other, that may share
-/// a kernel with it, or `op`: up to a product, or a view of a parameter.
+/// a kernel with it, or `op`: up to a product, a view of a parameter, or a sum
+/// of rows.
 Operation *lastSharing(Operation *op) {
-  while (nn::sharesKernel(op->getNextNode())) {
-    op = op->getNextNode();
+  for (Operation *next = op->getNextNode();
+       nn::sharesKernel(next) && !reducesRows(next);
+       next = next->getNextNode()) {
+    op = next;
   }
   return op;
 }

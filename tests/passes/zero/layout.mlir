@@ -56,7 +56,7 @@ nn.program @micro(
 // -----
 
 // A pack comes after what may share a kernel with the last gradient, and before
-// a product.
+// a sum of rows, which may be a gradient of the next unit.
 
 // CHECK: nn.program @micro
 // CHECK: nn.reduce sum %{{.+}} [0] : tensor<8x4xf32>
@@ -64,18 +64,18 @@ nn.program @micro(
 // CHECK-NEXT: nn.unary tanh
 // CHECK-NEXT: nn.reduce sum %{{.+}} [1]
 // CHECK-NEXT: zero.pack
-// CHECK-NEXT: nn.matmul
+// CHECK-NEXT: nn.reduce sum %{{.+}} [0]
 nn.program @micro(
     %w: tensor<4xf32> {nn.parameter = #nn.parameter<"w", module = "fc", trainable = true, init = normal>},
     %x: tensor<8x4xf32> {nn.input = #nn.input<"x", per_sample = true>})
     -> (tensor<8x1xf32> {nn.output = "loss"}, tensor<4xf32> {nn.gradient = "w"},
-        tensor<4x4xf32>) {
+        tensor<1x4xf32>) {
   %0 = nn.reduce sum %x [0] : tensor<8x4xf32> -> tensor<1x4xf32>
   %g = nn.reshape %0 : tensor<1x4xf32> -> tensor<4xf32>
   %1 = nn.unary tanh %x : tensor<8x4xf32> -> tensor<8x4xf32>
   %2 = nn.reduce sum %1 [1] : tensor<8x4xf32> -> tensor<8x1xf32>
-  %3 = nn.matmul %x, %x transpose_a : tensor<8x4xf32>, tensor<8x4xf32> -> tensor<4x4xf32>
-  nn.return %2, %g, %3 : tensor<8x1xf32>, tensor<4xf32>, tensor<4x4xf32>
+  %3 = nn.reduce sum %1 [0] : tensor<8x4xf32> -> tensor<1x4xf32>
+  nn.return %2, %g, %3 : tensor<8x1xf32>, tensor<4xf32>, tensor<1x4xf32>
 }
 
 // -----
