@@ -108,16 +108,24 @@ struct Layout : impl::LayoutBase<Layout> {
         }
       }
     }
+    // Found before any pack stands between ops.
+    SmallVector<Completion> completions;
+    for (int64_t unit = 0; unit < states.size(); ++unit) {
+      completions.push_back(completionOf(states, unit, made));
+    }
     PacksAfter behind;
     Builder builder(&getContext());
-    for (int64_t unit = 0; unit < states.size(); ++unit) {
-      ParamUnitAttr attribute = states[unit];
-      if (attribute.getTrainable()) {
-        program.result(pack(program, states, unit, made, behind), kGradientAttr,
-                       builder.getI64IntegerAttr(unit));
-      } else if (attribute.getLocal()) {
-        program.update(pack(program, states, unit, made, behind),
-                       states.whole(unit, kParamRole));
+    for (auto [unit, completion] : llvm::enumerate(completions)) {
+      if (!completion.last) {
+        continue;
+      }
+      Value packed =
+          pack(program, states, int64_t(unit), made, completion, behind);
+      if (states[int64_t(unit)].getTrainable()) {
+        program.result(packed, kGradientAttr,
+                       builder.getI64IntegerAttr(int64_t(unit)));
+      } else {
+        program.update(packed, states.whole(int64_t(unit), kParamRole));
       }
     }
     program.eraseResults([&](unsigned i) {
@@ -135,29 +143,48 @@ struct Layout : impl::LayoutBase<Layout> {
                                     : states.sentType(unit, reduce_precision);
   }
 
-  /// Has, for each op, the packs after it, and which of its operands each waits
-  /// for longest.
+  /// Says where what is packed for a unit is complete: after `last`; and after
+  /// which op it is packed. Null for a unit of which the micro-batch makes
+  /// nothing.
+  struct Completion {
+    Operation *last = nullptr, *place = nullptr;
+  };
+  /// Has, for each op, the packs after it, and what each was waiting for.
   using PacksAfter =
       DenseMap<Operation *, SmallVector<std::pair<Operation *, Operation *>>>;
 
-  /// Packs after the last of the operands to be made and the ops that may share
-  /// its kernel, as the gradient of a norm's operand does with that of its
-  /// scale. Packs after one op are in the order in which they are complete.
+  /// Returns where a unit is packed: after the last of the operands to be made
+  /// and the ops that may share its kernel, as the gradient of a norm's operand
+  /// does with that of its scale.
+  static Completion completionOf(const UnitStates &states, int64_t unit,
+                                 const llvm::StringMap<Value> &made) {
+    Completion completion;
+    if (!states[unit].getTrainable() && !states[unit].getLocal()) {
+      return completion;
+    }
+    for (PlacementAttr place : states[unit].getPlacements()) {
+      Operation *maker = made.lookup(place.getParameter().getName().getValue())
+                             .getDefiningOp();
+      Operation *&last = completion.last;
+      last = last && maker->isBeforeInBlock(last) ? last : maker;
+    }
+    completion.place = lastSharing(completion.last);
+    return completion;
+  }
+
+  /// Packs at a place, after packs there that were complete before.
   Value pack(Program &program, const UnitStates &states, int64_t unit,
-             const llvm::StringMap<Value> &made, PacksAfter &behind) {
+             const llvm::StringMap<Value> &made, const Completion &completion,
+             PacksAfter &behind) {
     SmallVector<Value> parts;
     SmallVector<int64_t> offsets;
-    Operation *last = nullptr;
     for (PlacementAttr place : states[unit].getPlacements()) {
-      Value part = made.lookup(place.getParameter().getName().getValue());
-      Operation *maker = part.getDefiningOp();
-      last = last && maker->isBeforeInBlock(last) ? last : maker;
-      parts.push_back(part);
+      parts.push_back(made.lookup(place.getParameter().getName().getValue()));
       offsets.push_back(place.getOffset());
     }
-    Operation *place = lastSharing(last);
+    auto [last, place] = completion;
     auto &packs = behind[place];
-    auto *next = llvm::find_if(packs, [&](const auto &other) {
+    auto *next = llvm::find_if(packs, [last = last](const auto &other) {
       return last->isBeforeInBlock(other.second);
     });
     OpBuilder builder(&getContext());

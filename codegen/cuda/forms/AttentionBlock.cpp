@@ -170,7 +170,7 @@ void AttentionBlock::storeRows(unsigned result, ArrayRef<Value> sums,
                                llvm::function_ref<Value(int64_t, Value)> adjust,
                                Value first) {
   int64_t together = size % kOwn == 0 ? kOwn : 1;
-  StoredRows kept = loops.storedRows(l, result, rows, size);
+  StoredRows kept = loops.stored[result].rowsOf(l, rows, size);
   Value pointer = body.resultPointer(loops.stored[result].result);
   for (auto [number, value] : llvm::enumerate(sums)) {
     if (number % together != 0) {
@@ -188,7 +188,7 @@ void AttentionBlock::storeRows(unsigned result, ArrayRef<Value> sums,
       Sums stored;
       for (Value own : sums.slice(number, together)) {
         stored.push_back(
-            loops.emitResult(l, result, adjust(place / kOwn, own)));
+            loops.stored[result].round(l, adjust(place / kOwn, own)));
       }
       Value line = l.add(kept.first, l.mul(row, l.index(kept.apart)));
       store(pointer, l.add(line, col), stored);

@@ -307,7 +307,7 @@ void TensorAttention::storeRows(
     int64_t size, llvm::function_ref<Value(int64_t, Value)> adjust,
     Value first) {
   int64_t together = size % 2 == 0 ? 2 : 1;
-  StoredRows kept = loops.storedRows(l, result, rows, size);
+  StoredRows kept = loops.stored[result].rowsOf(l, rows, size);
   Value pointer = body.resultPointer(loops.stored[result].result);
   for (int64_t row = 0; row < 2; ++row) {
     Value own = rowOf(row);
@@ -321,7 +321,7 @@ void TensorAttention::storeRows(
         Values stored;
         for (int64_t side = i; side < i + together; ++side) {
           Value value = adjust(row, sums[numberOf(side, row)]);
-          stored.push_back(loops.emitResult(l, result, value));
+          stored.push_back(loops.stored[result].round(l, value));
         }
         storeTogether(l, pointer, l.add(line, col), joined(l, stored));
       });

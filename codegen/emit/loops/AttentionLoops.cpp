@@ -2,7 +2,6 @@
 
 #include "codegen/emit/loops/AttentionLoops.h"
 
-#include "codegen/emit/Elementwise.h"
 #include "passes/ir/nn/NNBuilder.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -57,40 +56,6 @@ static Operation *ownOp(nn::KernelOp kernel) {
   return nullptr;
 }
 
-/// Returns the conversion of a gradient on its way to where it is packed; null
-/// if there is none.
-static nn::ConvertOp roundingOf(Value gradient) {
-  while (true) {
-    Operation *user = *gradient.user_begin();
-    if (!isa<nn::ReshapeOp, nn::TransposeOp>(user)) {
-      return dyn_cast<nn::ConvertOp>(user);
-    }
-    gradient = user->getResult(0);
-  }
-}
-
-/// Finds which results of the op the kernel yields, and where they lie in its
-/// own.
-void AttentionLoops::findStored(Operation *op, nn::KernelOp kernel) {
-  stored.resize(op->getNumResults());
-  Operation *yield = kernel.getBody().front().getTerminator();
-  for (OpOperand &yielded : yield->getOpOperands()) {
-    StoredResult entry{yielded.getOperandNumber()};
-    if (nn::ConcatOp concat = nn::concatUnder(yielded.get())) {
-      for (const nn::PackedPlace &place : nn::packedGradients(concat).places) {
-        entry.convert = roundingOf(place.gradient);
-        entry.place = place;
-        stored[place.gradient.getResultNumber()] = entry;
-      }
-      continue;
-    }
-    Value value = yielded.get();
-    entry.convert = value.getDefiningOp<nn::ConvertOp>();
-    value = entry.convert ? entry.convert.getOperand() : value;
-    stored[cast<OpResult>(value).getResultNumber()] = entry;
-  }
-}
-
 LogicalResult AttentionLoops::find(nn::KernelOp kernel) {
   Operation *op = ownOp(kernel);
   if (!op) {
@@ -98,7 +63,7 @@ LogicalResult AttentionLoops::find(nn::KernelOp kernel) {
            << nn::nameOf(kernel.getLoc())
            << "': a kernel of the form 'attention' has an nn.attention";
   }
-  findStored(op, kernel);
+  stored = storedResultsOf(kernel, op);
   forward = dyn_cast<nn::AttentionOp>(op);
   auto backward = dyn_cast<nn::AttentionGradOp>(op);
   shape = nn::AttentionShape::of(op->getOperand(0).getType(),
@@ -421,28 +386,4 @@ Value AttentionLoops::foldChains(Lanes &l,
     }
   }
   return parts[0];
-}
-
-StoredRows AttentionLoops::storedRows(Lanes &l, unsigned number,
-                                      const OperandRows &rows,
-                                      int64_t size) const {
-  const std::optional<nn::PackedPlace> &place = stored[number].place;
-  if (!place) {
-    return {l.mul(rows.first, l.index(size)), rows.step * size};
-  }
-  ArrayRef<int64_t> sizes = nn::shapeOf(place->gradient);
-  auto [line, head] = l.divide(rows.first, sizes[2]);
-  auto [sample, row] = l.divide(line, sizes[1]);
-  Value first = l.index(place->begin);
-  for (auto [index, distance] : {std::pair(sample, place->batch),
-                                 {row, place->row},
-                                 {head, place->head}}) {
-    first = l.add(first, l.mul(index, l.index(distance)));
-  }
-  return {first, place->row};
-}
-
-Value AttentionLoops::emitResult(Lanes &l, unsigned number, Value value) const {
-  nn::ConvertOp convert = stored[number].convert;
-  return convert ? emitElementwise(l, convert, value) : value;
 }

@@ -22,9 +22,9 @@
 
 #include "codegen/emit/Body.h"
 #include "codegen/emit/loops/ScoreWindow.h"
+#include "codegen/emit/loops/StoredResults.h"
 #include "passes/ir/nn/Attention.h"
 #include "passes/ir/nn/Numerics.h"
-#include "passes/ir/nn/PackedGradients.h"
 
 #include <limits>
 #include <optional>
@@ -53,28 +53,6 @@ struct OperandReader {
 
   Node *node;
   Body body;
-};
-
-/// Says which rows of an operand or a result a block has: `count` of them from
-/// `first` on, `step` apart.
-struct OperandRows {
-  Value first;
-  int64_t step = 1;
-  Value count;
-};
-
-/// Says where a kernel stores a result of its op.
-struct StoredResult {
-  unsigned result = 0;        ///< of the kernel
-  nn::ConvertOp convert = {}; ///< rounds what is stored; null: nothing does
-  /// Says where it lies in the kernel's, if that has several.
-  std::optional<nn::PackedPlace> place = {};
-};
-
-/// Says where rows of a result begin: the first, and how far apart.
-struct StoredRows {
-  Value first;
-  int64_t apart = 0;
 };
 
 /// Describes a kernel of attention or of its gradient. Nodes are those of its
@@ -188,18 +166,11 @@ struct AttentionLoops {
   /// Returns whether all keys that the window leaves to some query may be
   /// masked: by data, or because it leaves none.
   bool mayMaskAll() const;
-  /// Returns where a kernel stores `rows`, of `size` elements each, of its op's
-  /// result `number`.
-  StoredRows storedRows(Lanes &lanes, unsigned number, const OperandRows &rows,
-                        int64_t size) const;
   /// Returns the sum of the chains of a row, in their order.
   static Value foldChains(Lanes &lanes,
                           llvm::function_ref<Value(int64_t)> chain);
-  /// Returns a value of the op's result `number` as the kernel stores it.
-  Value emitResult(Lanes &lanes, unsigned number, Value value) const;
 
 private:
-  void findStored(Operation *op, nn::KernelOp kernel);
   static std::pair<Value, Value> blocksOf(Lanes &lanes, Value first,
                                           std::optional<int64_t> before,
                                           std::optional<int64_t> after,

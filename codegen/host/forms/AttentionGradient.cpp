@@ -144,7 +144,7 @@ private:
       Value line = l.mul(l.add(rows.first, row), l.index(shape.queries));
       for (int64_t col = 0; col < queryCols; col += kLanes) {
         Value first = l.add(query, l.index(col));
-        Value value = loops.emitResult(l, 3, tiles.load(ofBias, row, col));
+        Value value = loops.stored[3].round(l, tiles.load(ofBias, row, col));
         body.store(body.resultPointer(loops.stored[3].result),
                    l.add(line, first), value, maskOf(first));
       }

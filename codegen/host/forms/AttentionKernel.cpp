@@ -67,7 +67,7 @@ Value AttentionKernel::anyMasked(const Tile &maxima, Value firstQuery) {
 void AttentionKernel::storeRows(
     unsigned result, const Tile &tile, const OperandRows &rows, int64_t size,
     llvm::function_ref<Value(Value, Value)> adjust) {
-  StoredRows stored = loops.storedRows(l, result, rows, size);
+  StoredRows stored = loops.stored[result].rowsOf(l, rows, size);
   Value pointer = body.resultPointer(loops.stored[result].result);
   body.loop(l.index(0), rows.count, 1, {}, [&](Value row, ValueRange) {
     Value start = l.add(stored.first, l.mul(row, l.index(stored.apart)));
@@ -75,7 +75,7 @@ void AttentionKernel::storeRows(
       Value value = adjust(row, tiles.load(tile, row, col));
       int64_t rest = size - col;
       body.store(pointer, l.add(start, l.index(col)),
-                 loops.emitResult(l, result, value),
+                 loops.stored[result].round(l, value),
                  rest < kLanes ? l.maskBelow(rest) : Value());
     }
     return SmallVector<Value>();
