@@ -138,8 +138,10 @@ def _why(module, name: str, ours: np.ndarray, theirs: np.ndarray) -> str:
 class _Comparing:
     """Makes one comparison."""
 
-    def __init__(self, module, path, batch, loss, references, freeze=()):
+    def __init__(self, module, path, batch, loss, references, freeze=(),
+                 target=None):
         self.freeze = list(freeze) or None
+        self.target = target or "host:native"
         self.module, self.path, self.batch = module, path, batch
         self.parameters = dict(module.named_parameters())
         self.exact, self.own = references
@@ -169,7 +171,7 @@ class _Comparing:
                 warnings.simplefilter("ignore")
                 plan = compile_file(self.path, self.batch, optimizer="sgd", lr=0,
                                     dropout=0, dump_gradients=True,
-                                    freeze=self.freeze)
+                                    freeze=self.freeze, target=self.target)
                 with Trainer(plan) as trainer:
                     trainer.accumulate(self.batch)
                     gradients = trainer.gradients()
@@ -276,8 +278,10 @@ def is_small(module: torch.nn.Module, batch: Batch) -> bool:
 
 
 def check_small(module: torch.nn.Module, path: str, batch: Batch,
-                loss: Callable | None, freeze: list[str]) -> Comparison | None:
-    """Compares as `check` does, where that takes little beside an export.
+                loss: Callable | None, freeze: list[str],
+                target: str | None) -> Comparison | None:
+    """Compares as `check` does, where that takes little beside an export; a CPU
+    that is the `target` runs the file, as a process can do so for one alone.
     Returns nothing for a module that is large or draws random numbers, for one
     of several processes, and for a file that is refused."""
     if not is_small(module, batch) or not is_alone():
@@ -287,7 +291,8 @@ def check_small(module: torch.nn.Module, path: str, batch: Batch,
             references = _references(module, batch, loss)
         except Exception:  # it cannot be copied, as one with hooks may
             return None
-        comparing = _Comparing(module, path, batch, loss, references, freeze)
+        comparing = _Comparing(module, path, batch, loss, references, freeze,
+                               target)
         found = None if comparing.unable else comparing.run()
     return found if found and found.compared else None
 

@@ -36,8 +36,10 @@ def export_to(folder: str, module, example, loss, options: dict, compare: str
     if example is None:
         raise InvalidArgument("to export a module, give example=, a batch")
     path = os.path.join(folder, "model.onnx")
-    found, says, is_mean = export_and_compare(module, example, path, loss, {},
-                                              compare)
+    target = str(options.get("target") or "")
+    found, says, is_mean = export_and_compare(
+        module, example, path, loss, {}, compare,
+        target if target.startswith("host:") else None)
     for one in says:
         warn(one)
     frozen = found.freeze + _list(options.get("freeze"))

@@ -172,11 +172,12 @@ def _refuse_cumulative(module: torch.nn.Module) -> None:
 @generators_kept()
 def export_and_compare(module: torch.nn.Module, example: Any, path: str,
                        loss: Callable | None, dynamic: Mapping,
-                       compare: str
+                       compare: str, target: str | None = None
                        ) -> tuple[Comparison, list[str], Callable[[], bool]]:
     """Does what `export` does, and returns the warnings too, and what tells
     whether the loss is a mean over samples. `compare` is "all", "small", which
-    compares four samples of a small module and of no other, or "none"."""
+    compares four samples of a small module and of no other, or "none"; it
+    computes for `target`, if that is a CPU."""
     if not os.path.isdir(os.path.dirname(path) or "."):
         raise InvalidArgument(f"{path}: there is no such folder")
     batch = as_batch(module, example)
@@ -220,7 +221,7 @@ def export_and_compare(module: torch.nn.Module, example: Any, path: str,
     else:
         few = {name: one[:4] if name in per_sample else one
                for name, one in batch.items()}
-        found = (check_small(module, path, few, loss, freeze)
+        found = (check_small(module, path, few, loss, freeze, target)
                  if compare == "small" else None) or Comparison(path)
         found.freeze = freeze
         differences = [_in_short(found)] if found.lost else []

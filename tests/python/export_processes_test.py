@@ -44,6 +44,18 @@ if rank == 0:
 """
 
 
+OLDER_CPU = """
+import sys
+sys.path.insert(0, {package!r})
+import torch
+import zerograph as zg
+batch = torch.ones(4, 8), torch.arange(4)
+plan = zg.compile(torch.nn.Linear(8, 4), batch, torch.nn.functional.cross_entropy,
+                  target="host:x86-64-v3")
+print(plan.facts["target"]["device"])
+"""
+
+
 class Processes(Case):
 
     def run_two(self, step):
@@ -56,6 +68,14 @@ class Processes(Case):
             capture_output=True, text=True, timeout=240, cwd=self.folder,
             env={**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1",
                  "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"})
+
+    def test_a_module_is_compared_on_the_cpu_that_it_is_compiled_for(self):
+        # A process can have the library for one instruction set alone.
+        self.put("older.py", OLDER_CPU.format(package=str(ROOT / "python")))
+        done = subprocess.run([sys.executable, self.path("older.py")],
+                              capture_output=True, text=True, timeout=240,
+                              cwd=self.folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_they_train_and_go_on_as_threads_do(self):
         done = self.run_two(0)
