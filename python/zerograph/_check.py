@@ -279,7 +279,7 @@ def is_small(module: torch.nn.Module, batch: Batch) -> bool:
 
 def check_small(module: torch.nn.Module, path: str, batch: Batch,
                 loss: Callable | None, freeze: list[str],
-                target: str | None) -> Comparison | None:
+                target: str | None = None) -> Comparison | None:
     """Compares as `check` does, where that takes little beside an export; a CPU
     that is the `target` runs the file, as a process can do so for one alone.
     Returns nothing for a module that is large or draws random numbers, for one
