@@ -114,15 +114,17 @@ onnx::TensorProto toProto(const HostTensor &host, const std::string &name) {
   return tensor;
 }
 
-/// Returns whether ONNX's inference would crash: it divides by the number of
-/// heads, and indexes dims by the axis, as the file has them.
+/// Returns whether ONNX's inference might crash: it divides by the number of
+/// heads, and indexes dims by the axis and by the labels of an equation, as the
+/// file has them.
 bool breaksInference(const onnx::NodeProto &node, int64_t rank) {
-  return llvm::any_of(node.attribute(), [&](const auto &attribute) {
-    return absl::EndsWith(attribute.name(), "num_heads")
-               ? attribute.i() == 0
-               : attribute.name() == "axis" &&
-                     (attribute.i() < -rank || attribute.i() >= rank);
-  });
+  return node.op_type() == "Einsum" ||
+         llvm::any_of(node.attribute(), [&](const auto &attribute) {
+           return absl::EndsWith(attribute.name(), "num_heads")
+                      ? attribute.i() == 0
+                      : attribute.name() == "axis" &&
+                            (attribute.i() < -rank || attribute.i() >= rank);
+         });
 }
 
 /// Returns the shape that was inferred for an output, if it is known and

@@ -65,6 +65,23 @@ TEST(RefusedFile, Opset) {
   expectRefused(importFile(write(model)), {"does not import the ai.onnx"});
 }
 
+TEST(RefusedFile, EquationsThatOnnxCannotInfer) {
+  // A result whose label no term has, of no dimensions; and ellipses that stand
+  // for other numbers of them.
+  expectRefused(
+      R"(<ir_version: 10, opset_import: ["" : 18]>
+g (float x) => (float[2] y) {
+  [sum] y = Einsum <equation = "->b"> (x)
+})",
+      {"node 'sum'", "label 'b' of the result is in no term"});
+  expectRefused(
+      R"(<ir_version: 10, opset_import: ["" : 18]>
+g (float[2] x, float[3, 4, 2] z) => (float[2] y) {
+  [sum] y = Einsum <equation = "...a,...b,c->a"> (x, z)
+})",
+      {"node 'sum'", "3 terms for 2 inputs"});
+}
+
 TEST(RefusedFile, ForeignDomainsAreListedTogether) {
   expectRefused(
       R"(<ir_version: 10, opset_import: ["" : 18, "com.microsoft" : 1]>
