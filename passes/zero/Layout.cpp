@@ -111,21 +111,17 @@ struct Layout : impl::LayoutBase<Layout> {
     // Found before any pack stands between ops.
     SmallVector<Completion> completions;
     for (int64_t unit = 0; unit < states.size(); ++unit) {
-      completions.push_back(completionOf(states, unit, made));
-    }
-    PacksAfter behind;
-    Builder builder(&getContext());
-    for (auto [unit, completion] : llvm::enumerate(completions)) {
-      if (!completion.last) {
-        continue;
+      if (states[unit].getTrainable() || states[unit].getLocal()) {
+        completions.push_back(completionOf(states, unit, made));
       }
-      Value packed =
-          pack(program, states, int64_t(unit), made, completion, behind);
-      if (states[int64_t(unit)].getTrainable()) {
-        program.result(packed, kGradientAttr,
-                       builder.getI64IntegerAttr(int64_t(unit)));
+    }
+    packInOrder(program, states, made, completions);
+    Builder builder(&getContext());
+    for (auto [unit, last, place, pack] : completions) {
+      if (states[unit].getTrainable()) {
+        program.result(pack, kGradientAttr, builder.getI64IntegerAttr(unit));
       } else {
-        program.update(packed, states.whole(int64_t(unit), kParamRole));
+        program.update(pack, states.whole(unit, kParamRole));
       }
     }
     program.eraseResults([&](unsigned i) {
@@ -143,25 +139,20 @@ struct Layout : impl::LayoutBase<Layout> {
                                     : states.sentType(unit, reduce_precision);
   }
 
-  /// Says where what is packed for a unit is complete: after `last`; and after
-  /// which op it is packed. Null for a unit of which the micro-batch makes
-  /// nothing.
+  /// Says of a unit after which op all that is packed for it is made, and after
+  /// which one it is packed.
   struct Completion {
+    int64_t unit;
     Operation *last = nullptr, *place = nullptr;
+    Value pack = {};
   };
-  /// Has, for each op, the packs after it, and what each was waiting for.
-  using PacksAfter =
-      DenseMap<Operation *, SmallVector<std::pair<Operation *, Operation *>>>;
 
   /// Returns where a unit is packed: after the last of the operands to be made
   /// and the ops that may share its kernel, as the gradient of a norm's operand
   /// does with that of its scale.
   static Completion completionOf(const UnitStates &states, int64_t unit,
                                  const llvm::StringMap<Value> &made) {
-    Completion completion;
-    if (!states[unit].getTrainable() && !states[unit].getLocal()) {
-      return completion;
-    }
+    Completion completion{unit};
     for (PlacementAttr place : states[unit].getPlacements()) {
       Operation *maker = made.lookup(place.getParameter().getName().getValue())
                              .getDefiningOp();
@@ -172,33 +163,44 @@ struct Layout : impl::LayoutBase<Layout> {
     return completion;
   }
 
-  /// Packs at a place, after packs there that were complete before.
+  /// Packs the units, those at one place in the order in which they are
+  /// complete.
+  void packInOrder(Program &program, const UnitStates &states,
+                   const llvm::StringMap<Value> &made,
+                   MutableArrayRef<Completion> completions) {
+    SmallVector<Completion *> order(llvm::make_pointer_range(completions));
+    llvm::stable_sort(order, [](Completion *a, Completion *b) {
+      return a->last->isBeforeInBlock(b->last);
+    });
+    // Has the last pack that was put after each op.
+    DenseMap<Operation *, Operation *> behind;
+    for (Completion *completion : order) {
+      Operation *place = completion->place;
+      Operation *&previous = behind.try_emplace(place, place).first->second;
+      completion->pack =
+          pack(program, states, completion->unit, made, previous);
+      previous = completion->pack.getDefiningOp();
+    }
+  }
+
+  /// Packs a unit right after an op.
   Value pack(Program &program, const UnitStates &states, int64_t unit,
-             const llvm::StringMap<Value> &made, const Completion &completion,
-             PacksAfter &behind) {
+             const llvm::StringMap<Value> &made, Operation *after) {
     SmallVector<Value> parts;
     SmallVector<int64_t> offsets;
     for (PlacementAttr place : states[unit].getPlacements()) {
       parts.push_back(made.lookup(place.getParameter().getName().getValue()));
       offsets.push_back(place.getOffset());
     }
-    auto [last, place] = completion;
-    auto &packs = behind[place];
-    auto *next = llvm::find_if(packs, [last = last](const auto &other) {
-      return last->isBeforeInBlock(other.second);
-    });
     OpBuilder builder(&getContext());
-    builder.setInsertionPointAfter(
-        next == packs.begin() ? place : std::prev(next)->first);
+    builder.setInsertionPointAfter(after);
     RankedTensorType type = packedType(states, unit);
     for (Value &part : parts) {
       nn::NNBuilder b(builder, part.getLoc());
       part = b.convert(part, type.getElementType());
     }
-    auto op = builder.create<PackOp>(states.location(unit, program.location()),
-                                     type, parts, offsets, unit);
-    packs.insert(next, {op, last});
-    return op;
+    return builder.create<PackOp>(states.location(unit, program.location()),
+                                  type, parts, offsets, unit);
   }
 };
 

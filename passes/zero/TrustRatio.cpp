@@ -29,7 +29,8 @@ public:
   }
 
   SmallVector<Value> step(Value rate) {
-    Value own = concat({limbsOf(parts.parameters), limbsOf(parts.directions)});
+    Value own = b.concat({limbsOf(parts.parameters), limbsOf(parts.directions)},
+                         /*dim=*/0);
     Value norms = b.unary(nn::UnaryKind::sqrt, squares(own));
     Value rates = ratios(norms);
     rates = b.mul(b.broadcast(rate, {count}),
@@ -106,12 +107,6 @@ private:
       sum = sum ? b.add(sum, limbs) : limbs;
     }
     return sum;
-  }
-
-  Value concat(ArrayRef<Value> values) {
-    auto type = cast<RankedTensorType>(values.front().getType());
-    return builder.create<nn::ConcatOp>(
-        b.location, type.clone({2 * count, nn::kLimbs + 1}), values, /*dim=*/0);
   }
 
   /// Returns the sums of squares over all ranks: of the parameters, then of

@@ -141,7 +141,7 @@ class _Comparing:
     def __init__(self, module, path, batch, loss, references, freeze=(),
                  target=None):
         self.freeze = list(freeze) or None
-        self.target = target or "host:native"
+        self.target = target
         self.module, self.path, self.batch = module, path, batch
         self.parameters = dict(module.named_parameters())
         self.exact, self.own = references

@@ -435,18 +435,22 @@ TEST(PackedGradients, HaveTheBitsOfCoreOpsAndNoKernelOfTheirOwn) {
   }
 }
 
-class TensorAttention : public ::testing::TestWithParam<AttentionCase> {};
-
-TEST_P(TensorAttention, IsNearPlainLoops) {
-  Differentiated reference(GetParam()), whole(GetParam());
+/// Compares attention in 16 bits, as `run` computes it, with plain loops.
+void expectNearPlainLoops(const AttentionCase &attention, Run run) {
+  Differentiated reference(attention), whole(attention);
   std::vector<Tensor> arguments = randomArguments(reference.function());
   formKernels(whole, /*whole=*/true);
-  std::vector<Bytes> found =
-      runProgram(whole.function(), arguments, onTensorCores);
+  std::vector<Bytes> found = runProgram(whole.function(), arguments, run);
   std::vector<Tensor> expected = evaluate(reference.function(), arguments);
   TypeRange types = whole.function().getResultTypes();
   expectNear(found, expected, types, 1e-1);
   expectSmallDifference(found, expected, types, 1e-2);
+}
+
+class TensorAttention : public ::testing::TestWithParam<AttentionCase> {};
+
+TEST_P(TensorAttention, IsNearPlainLoops) {
+  expectNearPlainLoops(GetParam(), onTensorCores);
 }
 
 class Bf16Attention : public ::testing::TestWithParam<AttentionCase> {};
@@ -455,15 +459,7 @@ TEST_P(Bf16Attention, IsNearPlainLoops) {
   if (!targetOfBf16()) {
     GTEST_SKIP() << "this processor has no AVX512-BF16";
   }
-  Differentiated reference(GetParam()), whole(GetParam());
-  std::vector<Tensor> arguments = randomArguments(reference.function());
-  formKernels(whole, /*whole=*/true);
-  std::vector<Bytes> found =
-      runProgram(whole.function(), arguments, onHostInBf16);
-  std::vector<Tensor> expected = evaluate(reference.function(), arguments);
-  TypeRange types = whole.function().getResultTypes();
-  expectNear(found, expected, types, 1e-1);
-  expectSmallDifference(found, expected, types, 1e-2);
+  expectNearPlainLoops(GetParam(), onHostInBf16);
 }
 
 // Elements of other types are multiplied in f32, with the bits of others.

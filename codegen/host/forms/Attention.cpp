@@ -188,11 +188,11 @@ private:
   Value firstQuery;
 };
 
-/// Returns whether factors of products are rounded to bf16: what is read has
-/// that type, and a library multiplies it so elsewhere in the plan.
-bool multipliesPairs(const AttentionLoops &loops, const HostTarget &target) {
+/// Returns bf16 if factors of products are rounded to it: what is read has that
+/// type, and a library multiplies it so elsewhere in the plan. Else null.
+Type multipliedType(const AttentionLoops &loops, const HostTarget &target) {
   Type stored = loops.storedElement();
-  return target.multipliesBf16 && stored && stored.isBF16();
+  return target.multipliesBf16 && stored && stored.isBF16() ? stored : Type();
 }
 
 } // namespace
@@ -210,13 +210,13 @@ FailureOr<WorkRange> host::emitAttention(ImplicitLocOpBuilder &b,
       StringRef(target.features).contains("+avx512f") ? 32 * 512 : 16 * 256;
   TileProducts products;
   products.vectors = bits / (kLanes * loops.element.getIntOrFloatBitWidth());
-  products.pairs = multipliesPairs(loops, target);
+  Type multiplied = multipliedType(loops, target);
+  products.pairs = bool(multiplied);
   if (loops.isGradient()) {
     emitAttentionGradient(body, loops, products);
   } else {
     Forward(body, loops, products).run();
   }
   body.finish();
-  return WorkRange{loops.items(), 1,
-                   products.pairs ? loops.storedElement() : Type()};
+  return WorkRange{loops.items(), 1, multiplied};
 }

@@ -9,9 +9,7 @@ using namespace mlir::zg;
 using namespace mlir::zg::host;
 
 Value PairsOfBf16::call(StringRef intrinsic, Type result, ValueRange operands) {
-  return l.b
-      .create<LLVM::CallIntrinsicOp>(result, l.b.getStringAttr(intrinsic),
-                                     operands)
+  return l.b.create<LLVM::CallIntrinsicOp>(result, intrinsic, operands)
       .getResult(0);
 }
 

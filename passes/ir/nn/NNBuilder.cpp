@@ -136,13 +136,22 @@ Value NNBuilder::gather(Value table, Value indices) {
                                   indices);
 }
 
-Value NNBuilder::joinRows(ArrayRef<Value> parts) {
+/// Returns the type of tensors side by side along a dimension.
+static RankedTensorType joinedType(ArrayRef<Value> parts, int64_t dim) {
   SmallVector<int64_t> shape(shapeOf(parts.front()));
   for (Value part : parts.drop_front()) {
-    shape.front() += shapeOf(part).front();
+    shape[dim] += shapeOf(part)[dim];
   }
-  return builder.create<JoinRowsOp>(location,
-                                    typeOf(parts.front()).clone(shape), parts);
+  return typeOf(parts.front()).clone(shape);
+}
+
+Value NNBuilder::concat(ArrayRef<Value> parts, int64_t dim) {
+  return builder.create<ConcatOp>(location, joinedType(parts, dim), parts, dim);
+}
+
+Value NNBuilder::joinRows(ArrayRef<Value> parts) {
+  return builder.create<JoinRowsOp>(location, joinedType(parts, /*dim=*/0),
+                                    parts);
 }
 
 Value NNBuilder::reduce(ReduceKind kind, Value x, ArrayRef<int64_t> dims) {
@@ -155,15 +164,6 @@ Value NNBuilder::reduce(ReduceKind kind, Value x, ArrayRef<int64_t> dims) {
   }
   return builder.create<ReduceOp>(location, typeOf(x).clone(shape), kind, x,
                                   dims);
-}
-
-Value NNBuilder::concat(ArrayRef<Value> parts, int64_t dim) {
-  SmallVector<int64_t> shape(shapeOf(parts.front()));
-  for (Value part : parts.drop_front()) {
-    shape[dim] += shapeOf(part)[dim];
-  }
-  return builder.create<ConcatOp>(location, typeOf(parts.front()).clone(shape),
-                                  parts, dim);
 }
 
 Value NNBuilder::sumRows(Value x) {
