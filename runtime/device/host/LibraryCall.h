@@ -12,7 +12,7 @@ namespace zerograph {
 
 /// The version of cutMatmul and cutConvolution, on which the bits of a call
 /// depend: another number where one of them changes. A plan records it.
-inline constexpr uint32_t kCutVersion = 3;
+inline constexpr uint32_t kCutVersion = 4;
 
 /// "oneDNN 2.6.3".
 std::string libraryVersion();

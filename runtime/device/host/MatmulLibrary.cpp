@@ -213,10 +213,7 @@ struct CutProduct {
 absl::StatusOr<CutProduct> cut(const plan::Matmul &matmul, Packing packing) {
   ZG_RETURN_IF_ERROR(checkType(matmul));
   CutProduct product;
-  bool mayPack = matmul.element_type() == plan::F32 && !matmul.transpose_b() &&
-                 rowsCompete(matricesOf(matmul).b.leading);
-  product.parts =
-      cutMatmul(matmul.batch(), matmul.m(), matmul.n(), matmul.k(), mayPack);
+  product.parts = cutMatmul(matmul.batch(), matmul.m(), matmul.n(), matmul.k());
   for (const MatmulPart &part : product.parts) {
     ZG_ASSIGN_OR_RETURN(auto primitive,
                         primitiveOf(shapeOf(matmul, part, packing)));

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstring>
 #include <random>
+#include <set>
 
 using namespace zerograph;
 using namespace zerograph::testing;
@@ -251,56 +252,53 @@ TEST(MatmulTest, RepeatedRunsHaveTheSameBits) {
 
 TEST(MatmulTest, PartsFollowFromTheShape) {
   auto count = [](uint64_t batch, uint64_t m, uint64_t n, uint64_t k) {
-    return cutMatmul(batch, m, n, k, /*mayPack=*/false).size();
+    return cutMatmul(batch, m, n, k).size();
   };
   EXPECT_EQ(count(1, 8, 8, 8), 1u);
   EXPECT_EQ(count(1, 256, 3072, 768), 8u);
-  EXPECT_EQ(count(96, 64, 64, 64), 6u);
+  EXPECT_EQ(count(96, 64, 64, 64), 4u);
   EXPECT_EQ(count(1, 50257, 64, 768), 8u);
   EXPECT_EQ(count(3, 512, 512, 512), 6u);
 }
 
-/// The other matrix is read once by each part: the smaller one.
-TEST(MatmulTest, TheGreaterSideIsCut) {
+/// The parts read as little as they can, and none is narrow.
+TEST(MatmulTest, RowsAndColumnsAreDividedByTheirNumber) {
   struct {
-    uint64_t m, n;
-    bool mayPack, rows;
-  } cases[] = {{256, 3072, false, false}, {3072, 768, false, true},
-               {768, 768, false, true},   {100, 96, false, true},
-               {64, 64, false, true},     {4096, 1024, true, false},
-               {4096, 64, true, true},    {64, 2048, true, false}};
+    uint64_t m, n, rows, columns;
+  } cases[] = {{256, 3072, 1, 8},  {3072, 768, 8, 1}, {256, 768, 2, 4},
+               {1024, 768, 4, 2},  {768, 768, 4, 2},  {1024, 3072, 2, 4},
+               {256, 50257, 1, 8}, {100, 96, 4, 1},   {16, 128, 1, 1},
+               {64, 2048, 1, 8},   {4096, 64, 8, 1}};
   for (const auto &one : cases) {
-    std::vector<MatmulPart> parts =
-        cutMatmul(1, one.m, one.n, /*k=*/8192, one.mayPack);
-    EXPECT_GT(parts.size(), 1u) << one.m << " x " << one.n;
+    std::vector<MatmulPart> parts = cutMatmul(1, one.m, one.n, /*k=*/8192);
+    std::set<uint64_t> rows, columns;
     for (const MatmulPart &part : parts) {
-      EXPECT_EQ(part.m_end - part.m_begin < one.m, one.rows)
-          << one.m << " x " << one.n;
-      EXPECT_EQ(part.n_end - part.n_begin < one.n, !one.rows);
+      rows.insert(part.m_begin);
+      columns.insert(part.n_begin);
       EXPECT_EQ(part.m_begin % 16 + part.n_begin % 64, 0u);
     }
+    EXPECT_EQ(rows.size(), one.rows) << one.m << " x " << one.n;
+    EXPECT_EQ(columns.size(), one.columns) << one.m << " x " << one.n;
+    EXPECT_EQ(parts.size(), one.rows * one.columns);
   }
 }
 
 /// Every element of C is in one part.
 TEST(MatmulTest, PartsCoverTheResultOnce) {
   for (const Shape &shape : shapes()) {
-    for (bool mayPack : {false, true}) {
-      std::vector<int> covered(shape.batch * shape.m * shape.n);
-      for (const MatmulPart &part :
-           cutMatmul(shape.batch, shape.m, shape.n, shape.k, mayPack)) {
-        for (uint64_t batch = part.batch_begin; batch < part.batch_end;
-             ++batch) {
-          for (uint64_t i = part.m_begin; i < part.m_end; ++i) {
-            for (uint64_t j = part.n_begin; j < part.n_end; ++j) {
-              ++covered.at((batch * shape.m + i) * shape.n + j);
-            }
+    std::vector<int> covered(shape.batch * shape.m * shape.n);
+    for (const MatmulPart &part :
+         cutMatmul(shape.batch, shape.m, shape.n, shape.k)) {
+      for (uint64_t batch = part.batch_begin; batch < part.batch_end; ++batch) {
+        for (uint64_t i = part.m_begin; i < part.m_end; ++i) {
+          for (uint64_t j = part.n_begin; j < part.n_end; ++j) {
+            ++covered.at((batch * shape.m + i) * shape.n + j);
           }
         }
       }
-      EXPECT_EQ(std::count(covered.begin(), covered.end(), 1),
-                std::ptrdiff_t(covered.size()));
     }
+    EXPECT_EQ(std::count(covered.begin(), covered.end(), 1),
+              std::ptrdiff_t(covered.size()));
   }
 }
 
