@@ -122,6 +122,41 @@ TEST(Accesses, RowsByPairs) {
   EXPECT_THAT(ptxOf(rowSum(97)), Not(HasSubstr("ld.global.v")));
 }
 
+/// Sums of the columns of both operands' product, over `rows` of `runs`.
+std::string columnSums(int64_t runs, int64_t rows, int64_t cols,
+                       const std::string &element) {
+  auto shape = [&](int64_t middle, const std::string &type) {
+    return "tensor<" + std::to_string(runs) + "x" + std::to_string(middle) +
+           "x" + std::to_string(cols) + "x" + type + ">";
+  };
+  std::string in = shape(rows, element), wide = shape(rows, "f32");
+  std::string to = shape(1, "f32");
+  std::string convert = " : " + in + " -> " + wide + "\n";
+  return kernel(in, in,
+                "%c = nn.convert %a" + convert + "%d = nn.convert %b" +
+                    convert + "%p = nn.binary mul %c, %d : " + wide +
+                    "\n%r = nn.reduce sum %p [1] : " + wide + " -> " + to +
+                    "\n",
+                to, "columns");
+}
+
+// One block of rows, and several, the last of which is short.
+TEST(Accesses, ColumnsSideBySide) {
+  for (int64_t cols : {8, 12, 36, 130, 37}) {
+    for (int64_t rows : {7, 64, 201}) {
+      expectMatchesInterpreter(columnSums(1, rows, cols, "i8"), 1e-4);
+      expectMatchesInterpreter(columnSums(3, rows, cols, "f32"), 1e-4);
+    }
+  }
+  expectSays(ptxOf(columnSums(1, 201, 768, "f32")), "ld.global.v4.f32",
+             "st.global.v4.f32");
+  expectSays(ptxOf(columnSums(1, 201, 768, "bf16")), "ld.global.v4.b32",
+             "st.global.v4.f32");
+  expectSays(ptxOf(columnSums(2, 70, 4, "bf16")), "ld.global.v4.u16");
+  EXPECT_THAT(ptxOf(columnSums(1, 201, 37, "f32")),
+              Not(HasSubstr("ld.global.v")));
+}
+
 TEST(Accesses, IndicesOf32Bits) {
   EXPECT_THAT(ptxOf(sumOf("tensor<60000x35000xi8>")),
               Not(HasSubstr("setp.gt.s64")));

@@ -1,12 +1,13 @@
 //===- Columns.cpp - kernels that reduce the rows of each column ----------===//
 //
-// Neighbouring threads have neighbouring columns. Of columns longer than a
-// block of rows, a first launch leaves the sums of every block in scratch and a
-// second folds them in order.
+// Neighbouring threads have neighbouring columns, each as many as one access
+// has, where it can. Of columns longer than a block of rows, a first launch
+// leaves the sums of every block in scratch and a second folds them in order.
 //
 //===----------------------------------------------------------------------===//
 
 #include "codegen/cuda/forms/Forms.h"
+#include "codegen/cuda/forms/Vectors.h"
 #include "codegen/emit/loops/ColumnLoops.h"
 #include "passes/ir/nn/Numerics.h"
 #include "llvm/Support/MathExtras.h"
@@ -19,7 +20,10 @@ namespace {
 
 /// Counts the rows whose loads are on their way at once: a thread has too
 /// little else to do while it waits for one.
-constexpr int64_t kRowsTogether = 4;
+constexpr int64_t kRowsTogether = 8;
+
+/// The most neighbouring columns that a thread computes.
+constexpr int64_t kColumnsTogether = 8;
 
 /// The place of the sums of blocks: [reduction][block][column].
 class BlockSums {
@@ -40,7 +44,8 @@ public:
   void store(CudaBody &body, Value block, Value column,
              ArrayRef<Value> sums) const {
     for (auto [i, sum] : llvm::enumerate(sums)) {
-      body.store(pointer(body, i), offset(body, block, column), sum, {});
+      body.store(pointer(body, i), offset(body, block, column), sum, {},
+                 body.lanes.width);
     }
   }
   SmallVector<Value> load(CudaBody &body, Value block, Value column) const {
@@ -81,26 +86,32 @@ ColumnGroup groupOf(CudaBody &body, const Domain &domain, Value column) {
 
 CudaLaunch emitWhole(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
                      ColumnFolds &folds, StringRef name) {
-  CudaBody body(b, kernel, *folds.graph, name);
+  int64_t width = sharedWidth(*folds.graph, kColumnsTogether);
+  int64_t items = folds.columns() / width;
+  CudaBody body(b, kernel, *folds.graph, name, {.width = width});
+  Lanes &l = body.lanes;
   ColumnLoops loops(body, folds, kRowsTogether);
-  body.forItem(folds.columns(), [&](Value column) {
+  body.forItem(items, [&](Value item) {
+    Value column = l.mul(item, l.index(width));
     loops.emitGroup(groupOf(body, folds.domain, column));
   });
   body.finish();
-  return launchOver(name, folds.columns());
+  return launchOver(name, items);
 }
 
 CudaLaunch emitBlocks(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
                       ColumnFolds &folds, const BlockSums &sums,
                       StringRef name) {
-  CudaBody body(b, kernel, *folds.graph, name, {.scratch = true});
+  int64_t width = sharedWidth(*folds.graph, kColumnsTogether);
+  int64_t groups = folds.columns() / width;
+  CudaBody body(b, kernel, *folds.graph, name,
+                {.width = width, .scratch = true});
   Lanes &l = body.lanes;
   ColumnLoops loops(body, folds, kRowsTogether);
-  int64_t items = sums.blockCount() * folds.columns();
+  int64_t items = sums.blockCount() * groups;
   body.forItem(items, [&](Value item) {
-    Value columns = l.index(folds.columns());
-    Value block = l.b.create<arith::DivUIOp>(item, columns);
-    Value column = l.b.create<arith::RemUIOp>(item, columns);
+    auto [block, number] = l.divide(item, groups);
+    Value column = l.mul(number, l.index(width));
     ColumnGroup group = groupOf(body, folds.domain, column);
     Value size = l.index(nn::kRowBlock);
     Value lo = l.mul(block, size);
@@ -119,7 +130,7 @@ CudaLaunch emitFold(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
   ColumnLoops loops(body, folds);
   // The sums of several blocks are on their way at once: there are too few
   // columns for threads to hide how long one takes.
-  constexpr int64_t kTogether = 16;
+  constexpr int64_t kTogether = 32;
   body.forItem(folds.columns(), [&](Value column) {
     auto addBlocks = [&](Value first, int64_t count, ValueRange carried) {
       SmallVector<SmallVector<Value>> loaded;

@@ -5,6 +5,7 @@
 #include "codegen/emit/Elementwise.h"
 #include "passes/ir/nn/Numerics.h"
 #include "llvm/ADT/STLExtras.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace mlir::zg;
@@ -84,6 +85,7 @@ void ColumnLoops::emitResults(const ColumnGroup &group, ArrayRef<Value> sums) {
   body.enterRow(l.index(0));
   Value place =
       group.run ? l.mul(group.run, l.index(folds.domain.cols)) : Value();
+  int64_t together = std::gcd(l.width, folds.domain.cols);
   for (Node *node : folds.results) {
     body.prepare(node);
   }
@@ -95,7 +97,7 @@ void ColumnLoops::emitResults(const ColumnGroup &group, ArrayRef<Value> sums) {
     for (auto [number, node] : llvm::enumerate(folds.results)) {
       body.store(body.resultPointer(number),
                  place ? l.add(place, chunk.col) : chunk.col,
-                 l.splat(body.vector(node, chunk)), group.mask);
+                 l.splat(body.vector(node, chunk)), group.mask, together);
     }
   }
 }
