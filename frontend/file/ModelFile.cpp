@@ -7,7 +7,6 @@
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "google/protobuf/wire_format_lite.h"
-#include "onnx/inliner/inliner.h"
 #include "runtime/base/Text.h"
 
 #include <cerrno>
@@ -206,12 +205,6 @@ std::unique_ptr<ModelFile> readModelFile(const std::string &path) {
   }
   file->embedded = findRawData(bytes, file->fileName);
   return file;
-}
-
-void inlineFunctions(onnx::ModelProto &model) {
-  if (model.functions_size() != 0) {
-    onnx::inliner::InlineLocalFunctions(model, false);
-  }
 }
 
 std::unique_ptr<ModelFile> loadModel(const std::string &path) {

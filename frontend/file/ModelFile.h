@@ -39,7 +39,9 @@ struct ModelFile {
 /// Reads the model as it stands in the file; throws ImportError.
 std::unique_ptr<ModelFile> readModelFile(const std::string &path);
 
-/// Puts the bodies of the model's own functions in place of their calls.
+/// Puts the bodies of the model's own functions in place of their calls. Throws
+/// ImportError if one is of another operator set, in which its operators
+/// differ.
 void inlineFunctions(onnx::ModelProto &model);
 
 /// Reads a model that holds operators of ai.onnx alone, its functions inlined;

@@ -140,7 +140,9 @@ std::vector<double> constantFloats(Op &op, int i, const char *what) {
 }
 
 Axis scaledAxis(int64_t dim, int64_t input, double scale) {
-  double output = std::floor(static_cast<double>(input) * scale);
+  // In float32, as scales are and as ONNX Runtime does: 10 times 0.7f is 7.
+  double output =
+      std::floor(static_cast<float>(input) * static_cast<float>(scale));
   if (!(scale > 0) || !(output <= kMaxAxis)) {
     fail("the scale of axis ", dim, " is ", scale);
   }

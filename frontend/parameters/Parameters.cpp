@@ -8,6 +8,7 @@
 #include "frontend/graph/GradientPath.h"
 #include "frontend/parameters/ExporterMetadata.h"
 #include "frontend/parameters/ParameterUses.h"
+#include "frontend/parameters/TensorFlowNames.h"
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
@@ -53,18 +54,29 @@ bool isParameterName(const std::string &name) {
   return false;
 }
 
-/// Returns whether the initializer is one number with a name such as nodes
-/// have, "/head/Constant_1" or "onnx::Mul_7", and not a parameter's,
-/// "head.scale": then an exporter made it of a constant.
-bool looksLikeConstant(const onnx::TensorProto &tensor) {
-  int64_t count = 1;
-  for (int64_t dim : tensor.dims()) {
-    count *= std::clamp<int64_t>(dim, 0, 2);
+bool hasOneElement(const onnx::TensorProto &tensor) {
+  return absl::c_all_of(tensor.dims(), [](int64_t dim) { return dim <= 1; });
+}
+
+/// Returns whether it has a name such as nodes have, "/head/Constant_1" or
+/// "onnx::Mul_7", and not a parameter's, "head.scale".
+bool hasNodesName(const std::string &name) {
+  return !absl::StrContains(name, '.') || absl::StrContains(name, '/') ||
+         absl::StrContains(name, ':');
+}
+
+/// Returns whether all elements are 0 or 1, and both are there.
+bool holdsFlags(const ModelFile &file, const onnx::TensorProto &tensor) {
+  HostTensor values = readTensor(tensor, &file);
+  bool has[2] = {false, false};
+  for (int64_t i = 0; i < values.size(); ++i) {
+    double value = values.floatAt(i);
+    if (value != 0 && value != 1) {
+      return false;
+    }
+    has[value == 1] = true;
   }
-  const std::string &name = tensor.name();
-  return count <= 1 &&
-         (!absl::StrContains(name, '.') || absl::StrContains(name, '/') ||
-          absl::StrContains(name, ':'));
+  return has[0] && has[1];
 }
 
 /// The glob patterns that the user gave to one option.
@@ -149,7 +161,8 @@ public:
   Decider(const ModelFile &file, const Graph &graph, const std::string &loss,
           const ImportOptions &options)
       : file(file), graph(graph), options(options),
-        signature(readSignature(graph)), uses(graph),
+        signature(readSignature(graph)),
+        ofTensorFlow(isOfTensorFlow(graph.proto)), uses(graph),
         gradient(graph, file.opset),
         reaching(loss.empty() ? std::vector<bool>(graph.proto.node_size())
                               : gradient.nodesReaching(loss)),
@@ -175,6 +188,11 @@ public:
               "constants, as they have one element and no parameter's name",
               report);
     noteTaken(masks, "buffers, as they are called masks", report);
+    noteTaken(otherConstants,
+              ofTensorFlow ? "constants, as they hold only 0 and 1 or are "
+                             "named as TensorFlow's constants are"
+                           : "constants, as they hold only 0 and 1",
+              report);
     noteUnlikely(report);
     checkPatterns();
     return parameters;
@@ -254,10 +272,54 @@ private:
                               : &*absl::c_find_if(options.adapters, of);
   }
 
+  /// Returns whether it is a constant, in a file that does not say so.
+  bool isConstant(const onnx::TensorProto &tensor) const {
+    const std::string &name = tensor.name();
+    if (ofTensorFlow && isTensorFlowVariable(name)) {
+      return false;
+    }
+    return hasOneElement(tensor)
+               ? hasNodesName(name) && !isBias(tensor)
+               : (ofTensorFlow && isTensorFlowConstant(name)) || isMask(tensor);
+  }
+
+  /// Returns whether a product or a convolution adds it to each of its results.
+  bool isBias(const onnx::TensorProto &tensor) const {
+    bool found = false;
+    uses.each(tensor.name(), [&](const onnx::NodeProto &node, int input) {
+      const std::string &op = node.op_type();
+      if (input == 2) {
+        found |= op == "Gemm" || op == "Conv" || op == "ConvTranspose";
+      } else if (op == "Add" && node.input_size() == 2 &&
+                 tensor.dims_size() > 0) {
+        auto made = graph.producer.find(node.input(1 - input));
+        found |= made != graph.producer.end() &&
+                 graph.proto.node(made->second).op_type() == "MatMul";
+      }
+    });
+    return found;
+  }
+
+  /// Returns whether it is a matrix of 0 and 1 by which others are masked, and
+  /// not a parameter by its name.
+  bool isMask(const onnx::TensorProto &tensor) const {
+    constexpr int64_t kMostElements = 1 << 22;
+    auto longDims =
+        absl::c_count_if(tensor.dims(), [](int64_t dim) { return dim > 1; });
+    bool masks = longDims >= 2 && !isParameterName(tensor.name()) &&
+                 isReadable(file, tensor) &&
+                 elementCount(shapeOf(tensor)) <= kMostElements;
+    uses.each(tensor.name(), [&](const onnx::NodeProto &node, int) {
+      const std::string &op = node.op_type();
+      masks &= op == "Mul" || op == "Sub" || op == "Add";
+    });
+    return masks && holdsFlags(file, tensor);
+  }
+
   /// Returns whether it is a parameter where nothing names it.
   bool isUnnamedParameter(const onnx::TensorProto &tensor) const {
     return signature.lists(tensor.name(), "PARAMETER") ||
-           (!signature.present && !looksLikeConstant(tensor) &&
+           (!signature.present && !isConstant(tensor) &&
             isReached(tensor.name()));
   }
 
@@ -283,8 +345,11 @@ private:
     if (signature.present) {
       return std::nullopt;
     }
-    if (looksLikeConstant(tensor)) {
-      if (reached) {
+    if (isConstant(tensor)) {
+      bool surely = ofTensorFlow && isTensorFlowConstant(name);
+      if (reached && !hasOneElement(tensor)) {
+        otherConstants.push_back(name);
+      } else if (reached && !surely) {
         takenForConstants.push_back(name);
       }
       return std::nullopt;
@@ -296,7 +361,9 @@ private:
       return Decision{false, "its name is that of a buffer"};
     }
     if (reached) {
-      if (isOfTorchScript(file.model) && !isParameterName(name)) {
+      if (ofTensorFlow
+              ? !isTensorFlowVariable(name)
+              : isOfTorchScript(file.model) && !isParameterName(name)) {
         unlikely.push_back(name);
       }
       return Decision{true, "the loss's gradient reaches it"};
@@ -313,14 +380,15 @@ private:
     }
   }
 
-  /// The TorchScript exporter does not tell buffers from parameters.
+  /// PyTorch's older exporter does not tell buffers from parameters, and
+  /// tf2onnx does not tell constants from what it computed of variables.
   void noteUnlikely(ImportReport &report) {
     if (unlikely.empty()) {
       return;
     }
     report.notes.push_back(absl::StrCat(
-        "trained, though they may be buffers, which this exporter does "
-        "not tell from parameters: ",
+        "trained, though they may be buffers or constants, which this "
+        "exporter does not tell from parameters: ",
         listOf(unlikely, 8), ". --freeze NAME keeps one as it is"));
   }
 
@@ -365,6 +433,7 @@ private:
   const Graph &graph;
   const ImportOptions &options;
   ExporterSignature signature;
+  bool ofTensorFlow; ///< tf2onnx wrote the file
   ParameterUses uses;
   GradientPath gradient;
   std::vector<bool> reaching; ///< nodes that the loss's gradient flows through
@@ -372,6 +441,8 @@ private:
   std::vector<std::string> adaptable; ///< what --lora could name
   /// One-element initializers that might have been parameters.
   std::vector<std::string> takenForConstants;
+  /// Of several elements, taken for constants.
+  std::vector<std::string> otherConstants;
   /// Taken for buffers, as they are called masks.
   std::vector<std::string> masks;
   /// Trained, but not named as parameters of PyTorch's modules are.

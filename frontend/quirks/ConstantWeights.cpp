@@ -20,6 +20,7 @@ const std::map<std::string, std::vector<int>> &weightInputs() {
   static const auto *inputs = new std::map<std::string, std::vector<int>>{
       {"Conv", {1, 2}},
       {"ConvTranspose", {1, 2}},
+      {"Einsum", {0, 1}},
       {"Gemm", {1, 2}},
       {"MatMul", {0, 1}},
       {"BatchNormalization", {1, 2}},
@@ -55,15 +56,17 @@ void addWeights(const onnx::GraphProto &graph, Names &names, Names &weighted) {
 }
 
 /// Adds what `names` are views of: an exporter that folds nothing transposes a
-/// weight, or casts it, first.
+/// weight, casts it, or cuts it from others first.
 void addSources(const onnx::GraphProto &graph, Names &names) {
-  static const auto *views = new Names{"Cast",    "Identity",  "Reshape",
-                                       "Squeeze", "Transpose", "Unsqueeze"};
+  static const auto *views =
+      new Names{"Cast",  "Identity", "Reshape",   "Slice",
+                "Split", "Squeeze",  "Transpose", "Unsqueeze"};
   std::map<std::string, std::string> sources;
   for (const onnx::NodeProto &node : graph.node()) {
-    if (views->count(node.op_type()) && node.input_size() > 0 &&
-        node.output_size() == 1) {
-      sources[node.output(0)] = node.input(0);
+    if (views->count(node.op_type()) && node.input_size() > 0) {
+      for (const std::string &output : node.output()) {
+        sources[output] = node.input(0);
+      }
     }
   }
   for (std::string name : Names(names)) {
@@ -90,15 +93,6 @@ void addBiases(const onnx::GraphProto &graph, const Names &weighted,
   }
 }
 
-/// Names that stand where a weight does.
-Names weightNames(const onnx::GraphProto &graph) {
-  Names names, weighted;
-  addWeights(graph, names, weighted);
-  addSources(graph, names);
-  addBiases(graph, weighted, names);
-  return names;
-}
-
 /// Returns the tensor of a Constant node that may be a weight, or null.
 const onnx::TensorProto *weightOf(const onnx::NodeProto &node) {
   const auto *value = findAttribute(node, "value");
@@ -112,6 +106,47 @@ const onnx::TensorProto *weightOf(const onnx::NodeProto &node) {
   return several && isFloatType(tensor.data_type()) ? &tensor : nullptr;
 }
 
+/// Names that stand where a weight does.
+Names weightNames(const onnx::GraphProto &graph) {
+  Names names, weighted;
+  addWeights(graph, names, weighted);
+  addBiases(graph, weighted, names);
+  addSources(graph, names);
+  return names;
+}
+
+/// Adds the scale and the offset of a norm that is written out: vectors, of
+/// which one is multiplied with and the other added to the product.
+void addNorms(const onnx::GraphProto &graph, Names &names) {
+  Names vectors;
+  std::map<std::string, const onnx::NodeProto *> products;
+  for (const onnx::NodeProto &node : graph.node()) {
+    const onnx::TensorProto *tensor = weightOf(node);
+    if (tensor != nullptr &&
+        std::count_if(tensor->dims().begin(), tensor->dims().end(),
+                      [](int64_t dim) { return dim > 1; }) == 1) {
+      vectors.insert(node.output(0));
+    }
+    if (node.op_type() == "Mul" && node.output_size() == 1) {
+      products[node.output(0)] = &node;
+    }
+  }
+  for (const onnx::NodeProto &node : graph.node()) {
+    for (int i = 0; node.op_type() == "Add" && i < node.input_size(); ++i) {
+      auto product = products.find(node.input(i));
+      if (product == products.end() || node.input_size() != 2 ||
+          !vectors.count(node.input(1 - i))) {
+        continue;
+      }
+      for (const std::string &scale : product->second->input()) {
+        if (vectors.count(scale)) {
+          names.insert({scale, node.input(1 - i)});
+        }
+      }
+    }
+  }
+}
+
 } // namespace
 
 void takeConstantWeights(onnx::GraphProto &graph) {
@@ -121,15 +156,21 @@ void takeConstantWeights(onnx::GraphProto &graph) {
       return;
     }
   }
+  auto isWeight = [&](const onnx::NodeProto &node) {
+    return weightOf(node) != nullptr && names.count(node.output(0)) != 0;
+  };
+  if (std::none_of(graph.node().begin(), graph.node().end(), isWeight)) {
+    return;
+  }
+  addNorms(graph, names);
   google::protobuf::RepeatedPtrField<onnx::NodeProto> kept;
   for (onnx::NodeProto &node : *graph.mutable_node()) {
-    const onnx::TensorProto *weight = weightOf(node);
-    if (weight == nullptr || !names.count(node.output(0))) {
+    if (!isWeight(node)) {
       *kept.Add() = std::move(node);
       continue;
     }
     onnx::TensorProto &initializer = *graph.add_initializer();
-    initializer = *weight;
+    initializer = *weightOf(node);
     initializer.set_name(node.output(0));
   }
   graph.mutable_node()->Swap(&kept);

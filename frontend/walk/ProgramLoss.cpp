@@ -100,21 +100,56 @@ static AddedLoss wantedLoss(const ImportOptions &options) {
   return loss;
 }
 
+/// Returns whether what the node makes of probabilities are the same ones, in
+/// other places or as good as.
+static bool keepsProbabilities(const onnx::NodeProto &node) {
+  static const std::set<std::string> kKeep = {
+      "Cast",    "Clip",  "Expand",  "Flatten", "Identity",  "Max",      "Min",
+      "Reshape", "Slice", "Squeeze", "Tile",    "Transpose", "Unsqueeze"};
+  return kKeep.count(node.op_type()) != 0;
+}
+
+/// Returns whether the node is the last of a softmax that is written out:
+/// exp(x) / sum(exp(x)).
+static bool endsSoftmax(const Graph &graph, const onnx::NodeProto &node) {
+  if (node.op_type() != "Div" || node.input_size() != 2) {
+    return false;
+  }
+  auto above = graph.producer.find(node.input(0));
+  auto below = graph.producer.find(node.input(1));
+  if (above == graph.producer.end() || below == graph.producer.end()) {
+    return false;
+  }
+  const onnx::NodeProto &sum = graph.proto.node(below->second);
+  const onnx::NodeProto &power = graph.proto.node(above->second);
+  return power.op_type() == "Exp" && power.input_size() == 1 &&
+         sum.op_type() == "ReduceSum" && sum.input_size() > 0 &&
+         sum.input(0) == node.input(0);
+}
+
 /// Refuses to take probabilities for scores: what PyTorch would compute of them
 /// is no loss that anybody wants, and nothing would show it.
 static void checkScores(const Graph &graph, const std::string &name,
                         const AddedLoss &wanted) {
   std::string made = name;
   const onnx::NodeProto *node = nullptr;
+  bool moved = false;
   do {
     auto found = graph.producer.find(made);
     if (found == graph.producer.end()) {
       return;
     }
+    moved |= node != nullptr && node->op_type() != "Identity" &&
+             node->op_type() != "Cast";
     node = &graph.proto.node(found->second);
     made = node->input_size() > 0 ? node->input(0) : "";
-  } while (node->op_type() == "Identity" || node->op_type() == "Cast");
-  bool softmax = node->op_type() == "Softmax" && wanted.ofClasses();
+  } while (keepsProbabilities(*node));
+  bool written = endsSoftmax(graph, *node);
+  if (written) {
+    made = graph.proto.node(graph.producer.at(made)).input(0); // of Exp
+  }
+  bool softmax =
+      (written || node->op_type() == "Softmax") && wanted.ofClasses();
   bool sigmoid =
       node->op_type() == "Sigmoid" && wanted.name() == "bce_with_logits";
   if (softmax || sigmoid) {
@@ -123,7 +158,8 @@ static void checkScores(const Graph &graph, const std::string &name,
          nodeName(*node), "'; expected ",
          wanted.name() == "nll" ? "their logarithms" : "scores",
          "; give --loss ", softmax ? "cross_entropy" : wanted.name(),
-         " --loss-on ", made, ", what they are made of");
+         " --loss-on ", made, ", what they are made of",
+         moved ? ", and labels in the order of its dims" : "");
   }
 }
 

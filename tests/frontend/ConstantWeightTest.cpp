@@ -38,6 +38,31 @@ g (float[batch, 4] x) => (float loss) {
   EXPECT_EQ(imported.report.inline_weights.size(), 2u);
 }
 
+TEST(ConstantWeight, OfNormsThatAreWrittenOut) {
+  Imported imported = import(R"(<ir_version: 4, opset_import: ["" : 9]>
+g (float[batch, 4] x) => (float loss) {
+  c = Constant <value = float[4] {1, 2, 3, 4}> ()
+  w = Slice <starts = [0], ends = [2], axes = [0]> (c)
+  u = Unsqueeze <axes = [1]> (w)
+  v = Constant <value = float[4, 2] {1, 2, 3, 4, 5, 6, 7, 8}> ()
+  scale = Constant <value = float[1, 2] {1, 2}> ()
+  offset = Constant <value = float[2] {1, 2}> ()
+  half = Constant <value = float[1] {0.5}> ()
+  p = MatMul (x, v)
+  n = Mul (scale, p)
+  m = Add (n, offset)
+  h = Mul (m, half)
+  q = MatMul (h, u)
+  loss = ReduceSum <keepdims = 0> (q)
+})",
+                             twoSamples());
+  ASSERT_TRUE(imported.status.ok()) << imported.status;
+  for (const char *name : {"c", "v", "scale", "offset"}) {
+    EXPECT_TRUE(isTrained(imported, name)) << name;
+  }
+  EXPECT_FALSE(imported.parameter("half"));
+}
+
 /// A constant is a fixed filter where the file has weights of its own.
 TEST(ConstantWeight, NotBesideInitializers) {
   Imported imported = import(R"(

@@ -128,6 +128,16 @@ TEST(Resize, NearestRepeatsElements) {
   EXPECT_EQ(imported.count("nn.matmul"), 0);
 }
 
+/// 10 times 0.7f is 6.99999988 before it is rounded to float32.
+TEST(Resize, SizesAreRoundedAsOnnxRuntimeDoes) {
+  Imported imported = import(R"(
+g (float[1, 1, 10] x) => (float[1, 1, n] y) {
+  s = Constant <value_floats = [1.0, 1.0, 0.7]> ()
+  y = Resize <mode = "nearest"> (x, , s)
+})");
+  EXPECT_EQ(run(imported, {Numbers(10)}).size(), 7u);
+}
+
 TEST(Resize, LinearIsOneProductAnAxis) {
   Imported imported = import(resize("mode = \"linear\"", "1.0, 1.0, 2.0, 3.0"));
   ASSERT_TRUE(imported.status.ok()) << imported.error();

@@ -132,6 +132,27 @@ TEST(UnknownDims, HaveTheirPlaceForAName) {
   EXPECT_EQ(batchDim(*inputs), "x.0");
 }
 
+/// Paddle's exporter calls each so.
+TEST(UnknownDims, ThatAreCalledAlikeMayDiffer) {
+  onnx::ModelProto model = parse(R"(
+g (float[n, 3, h, w] x) => (float[a, b, c, d] y) { y = Neg(x) })");
+  for (auto &dim : *model.mutable_graph()
+                        ->mutable_input(0)
+                        ->mutable_type()
+                        ->mutable_tensor_type()
+                        ->mutable_shape()
+                        ->mutable_dim()) {
+    if (dim.has_dim_param()) {
+      dim.set_dim_param("?");
+    }
+  }
+  absl::StatusOr<std::vector<InputSignature>> inputs = readInputs(write(model));
+  ASSERT_TRUE(inputs.ok()) << inputs.status();
+  const auto &dims = inputs->front().dims;
+  ASSERT_EQ(dims.size(), 4u);
+  EXPECT_NE(dims[2].name, dims[3].name);
+}
+
 TEST(UnknownDims, InFrontAreTheSamples) {
   Imported imported = importUnknown({{"x.0", 4}, {"x.1", 3}});
   ASSERT_TRUE(imported.status.ok()) << imported.error();

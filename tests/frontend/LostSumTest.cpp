@@ -181,9 +181,9 @@ g (float[2] x) => (float loss)
   };
   EXPECT_EQ(notesOf("pytorch"),
             (std::vector<std::string>{
-                "trained, though they may be buffers, which this exporter does "
-                "not tell from parameters: alphas. --freeze NAME keeps one as "
-                "it is"}));
+                "trained, though they may be buffers or constants, which this "
+                "exporter does not tell from parameters: alphas. --freeze NAME "
+                "keeps one as it is"}));
   EXPECT_TRUE(notesOf("keras").empty());
 }
 

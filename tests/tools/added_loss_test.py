@@ -4,7 +4,7 @@ was exported with the model."""
 import math
 import os
 
-from onnx_bytes import DOUBLE, model, node, tensor, value_info
+from onnx_bytes import DOUBLE, INT64, model, node, tensor, value_info
 from support import (Case, GPT, MLP, MODELS, main, read_tensors,
                      write_tensors)
 from tensors import flat, tensor_of, values_of
@@ -277,6 +277,26 @@ class AddedLoss(Case):
                     f"'p' holds probabilities, made by {op} 'last'",
                     f"--loss {right} --loss-on z"])
                 self.succeeds(*base, right, "--loss-on", "z")
+
+    def test_probabilities_elsewhere_are_no_scores_either(self):
+        """As Keras's files have them, and softmaxes that are written out."""
+        turn = {"perm": [1, 0]}
+        for nodes in (
+                [node("last", "Softmax", ["z"], ["q"]),
+                 node("move", "Transpose", ["q"], ["t"], lists=turn),
+                 node("back", "Transpose", ["t"], ["p"], lists=turn)],
+                [node("e", "Exp", ["z"], ["e"]),
+                 node("s", "ReduceSum", ["e", "axes"], ["s"]),
+                 node("last", "Div", ["e", "s"], ["p"])]):
+            self.put("p.onnx", model(
+                [node("head", "Mul", ["x", "w"], ["z"]), *nodes],
+                [tensor("w", [2, 3], [1.0] * 6, DOUBLE),
+                 tensor("axes", [1], [1], INT64)],
+                [value_info("x", [2, 3], DOUBLE)],
+                [value_info("p", [2, 3], DOUBLE)]))
+            self.refused("compile", "p.onnx", "-o", "x", "--loss",
+                         "cross_entropy", lines=0,
+                         parts=["'p' holds probabilities", "--loss-on z"])
 
     def test_the_advice_is_to_add_one(self):
         case = {"z": [[0.0, 1.0], [2.0, 3.0]], "labels": [0, 1]}

@@ -1,0 +1,122 @@
+//===- Functions.cpp - the functions that a model brings ------------------===//
+//
+// ONNX's inliner leaves two things out: attributes that a call does not give
+// and the function has defaults of, and functions of another operator set than
+// the model's.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/base/Error.h"
+#include "frontend/file/ModelFile.h"
+
+#include "onnx/defs/schema.h"
+#include "onnx/inliner/inliner.h"
+
+#include <tuple>
+
+namespace zerograph::frontend {
+
+namespace {
+
+using onnx::FunctionProto;
+using onnx::NodeProto;
+using Nodes = google::protobuf::RepeatedPtrField<NodeProto>;
+using Key = std::tuple<std::string, std::string, std::string>;
+using Functions = std::map<Key, const FunctionProto *>;
+
+bool isOnnx(const std::string &domain) {
+  return domain.empty() || domain == "ai.onnx";
+}
+
+/// Calls visit(node) for the nodes, and for those in their bodies.
+template <typename Visit>
+void eachNode(Nodes &nodes, const Visit &visit) {
+  for (NodeProto &node : nodes) {
+    visit(node);
+    for (onnx::AttributeProto &attribute : *node.mutable_attribute()) {
+      if (attribute.has_g()) {
+        eachNode(*attribute.mutable_g()->mutable_node(), visit);
+      }
+      for (onnx::GraphProto &graph : *attribute.mutable_graphs()) {
+        eachNode(*graph.mutable_node(), visit);
+      }
+    }
+  }
+}
+
+/// Gives a call of a function the attributes that it leaves out.
+void addDefaults(NodeProto &node, const Functions &functions) {
+  auto called =
+      functions.find({node.domain(), node.op_type(), node.overload()});
+  if (called == functions.end()) {
+    return;
+  }
+  std::set<std::string> given;
+  for (const auto &attribute : node.attribute()) {
+    given.insert(attribute.name());
+  }
+  for (const auto &attribute : called->second->attribute_proto()) {
+    if (given.count(attribute.name()) == 0) {
+      *node.add_attribute() = attribute;
+    }
+  }
+}
+
+/// Throws ImportError unless the node's operator is the same in both sets.
+void checkSame(const FunctionProto &function, const NodeProto &node,
+               int64_t own, int64_t models) {
+  if (!isOnnx(node.domain())) {
+    return;
+  }
+  auto since = [&](int64_t version) {
+    const auto *schema = onnx::OpSchemaRegistry::Schema(
+        node.op_type(), static_cast<int>(version));
+    return schema == nullptr ? 0 : schema->SinceVersion();
+  };
+  if (since(own) != since(models)) {
+    fail("function '", function.domain(), ".", function.name(),
+         "' is of ai.onnx ", own, " and the model of ai.onnx ", models,
+         ", and operator ", node.op_type(),
+         " differs between them: export again with one operator set for both");
+  }
+}
+
+/// Makes a function of another operator set one of the model's, where none of
+/// its operators differs.
+void adopt(FunctionProto &function, int64_t models) {
+  for (onnx::OperatorSetIdProto &import : *function.mutable_opset_import()) {
+    int64_t own = import.version();
+    if (!isOnnx(import.domain()) || own == models) {
+      continue;
+    }
+    eachNode(*function.mutable_node(),
+             [&](NodeProto &node) { checkSame(function, node, own, models); });
+    import.set_version(models);
+  }
+}
+
+} // namespace
+
+void inlineFunctions(onnx::ModelProto &model) {
+  if (model.functions_size() == 0) {
+    return;
+  }
+  int64_t version = 0;
+  for (const auto &import : model.opset_import()) {
+    version = isOnnx(import.domain()) ? import.version() : version;
+  }
+  Functions functions;
+  for (FunctionProto &function : *model.mutable_functions()) {
+    functions[{function.domain(), function.name(), function.overload()}] =
+        &function;
+    adopt(function, version);
+  }
+  auto visit = [&](NodeProto &node) { addDefaults(node, functions); };
+  eachNode(*model.mutable_graph()->mutable_node(), visit);
+  for (FunctionProto &function : *model.mutable_functions()) {
+    eachNode(*function.mutable_node(), visit);
+  }
+  onnx::inliner::InlineLocalFunctions(model, /*convert_version=*/false);
+}
+
+} // namespace zerograph::frontend

@@ -1,0 +1,181 @@
+//===- TensorFlowWeights.cpp - what tf2onnx makes of variables ------------===//
+//
+// TensorFlow's optimizer and tf2onnx take variables for constants: they leave
+// out what is added as 0 or multiplied as 1, join equal tensors, transpose, and
+// fold the statistics of a batch normalization into its scale and offset.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/file/TensorBytes.h"
+#include "frontend/parameters/ParameterUses.h"
+#include "frontend/parameters/TensorFlowNames.h"
+#include "frontend/quirks/Quirks.h"
+
+#include "absl/strings/match.h"
+#include "runtime/base/Text.h"
+
+using onnx::TensorProto;
+
+namespace zerograph::frontend {
+
+namespace {
+
+constexpr char kPage[] = "docs/exporting.md, \"Keras and TensorFlow\"";
+
+class Finder {
+public:
+  explicit Finder(const TrainedModel &model)
+      : model(model), uses(model.graph) {}
+
+  std::vector<Finding> run() {
+    for (const TensorProto &tensor : model.graph.proto.initializer()) {
+      if (model.trained.count(tensor.name()) != 0) {
+        visit(tensor);
+      }
+    }
+    if (!untied.empty()) {
+      findings.push_back(
+          {absl::StrCat(untied.size(),
+                        " weights are transposed copies, made when the model "
+                        "was exported:\n  ",
+                        linesOf(untied)),
+           remedy(
+               absl::StrCat("Training would untie them. zg.keras.export does "
+                            "not (",
+                            kPage, ")."),
+               "each of the two is trained on its own")});
+    }
+    warn(joined, "tf2onnx joins equal tensors. If these, whose elements are "
+                 "all equal, were parameters of several layers, they stay one");
+    warn(folded, "batch normalizations were exported for inference, and these "
+                 "hold their statistics. They are trained as they are, where "
+                 "Keras takes the statistics of each batch: export with "
+                 "training=True");
+    if (plain > 0) {
+      findings.push_back({absl::StrCat(
+          plain, " of ", products,
+          " products have no bias. tf2onnx leaves out biases that are 0, as "
+          "those of a model are that was not trained yet, and scales that are "
+          "1: what it left out is not trained (",
+          kPage, ")")});
+    }
+    return std::move(findings);
+  }
+
+private:
+  void visit(const TensorProto &tensor) {
+    const std::string &name = tensor.name();
+    int readers = 0;
+    uses.each(name, [&](const onnx::NodeProto &node, int input) {
+      ++readers;
+      count(node, input);
+    });
+    if (absl::EndsWith(name, "/batchnorm/mul:0") ||
+        absl::EndsWith(name, "/batchnorm/sub:0") ||
+        absl::EndsWith(name, "/merged_input:0")) {
+      folded.push_back(name);
+    } else if (readers > 1 && isSplat(tensor)) {
+      joined.push_back(name);
+    }
+    if (absl::StrContains(name, "/transpose") && tensor.dims_size() == 2) {
+      findOriginal(tensor);
+    }
+  }
+
+  /// Counts a product with a weight, and whether it has a bias.
+  void count(const onnx::NodeProto &node, int input) {
+    bool convolution =
+        node.op_type() == "Conv" || node.op_type() == "ConvTranspose";
+    if (input != 1 || node.output_size() == 0 ||
+        (node.op_type() != "MatMul" && !convolution)) {
+      return;
+    }
+    ++products;
+    bool biased = convolution && node.input_size() > 2;
+    auto readers = model.graph.users.find(node.output(0));
+    if (!biased && readers != model.graph.users.end()) {
+      for (int n : readers->second) {
+        biased |= addsVariable(model.graph.proto.node(n));
+      }
+    }
+    plain += !biased;
+  }
+
+  /// Returns whether the node adds an initializer, or perhaps only rearranges
+  /// what one is added to.
+  bool addsVariable(const onnx::NodeProto &node) const {
+    if (node.op_type() != "Add") {
+      return node.op_type() == "Reshape" || node.op_type() == "Transpose" ||
+             node.op_type() == "Squeeze";
+    }
+    return model.graph.initializers.count(node.input(0)) != 0 ||
+           model.graph.initializers.count(node.input(1)) != 0;
+  }
+
+  bool isSplat(const TensorProto &tensor) const {
+    int64_t count = elementCount(shapeOf(tensor));
+    if (count < 2 || !isReadable(model.file, tensor)) {
+      return false;
+    }
+    std::string bytes = readBytes(tensor, &model.file);
+    size_t element = typeBytes(tensor.data_type());
+    return bytes.compare(0, bytes.size() - element, bytes, element) == 0;
+  }
+
+  /// Finds the trained matrix that this one is the transpose of.
+  void findOriginal(const TensorProto &copy) {
+    for (const TensorProto &tensor : model.graph.proto.initializer()) {
+      if (&tensor != &copy && model.trained.count(tensor.name()) != 0 &&
+          isTransposeOf(copy, tensor)) {
+        untied.push_back(
+            absl::StrCat(copy.name(), " (of '", tensor.name(), "')"));
+        return;
+      }
+    }
+  }
+
+  bool isTransposeOf(const TensorProto &copy, const TensorProto &from) const {
+    Shape shape = shapeOf(copy);
+    if (shapeOf(from) != Shape(shape.rbegin(), shape.rend()) ||
+        copy.data_type() != from.data_type() || !isReadable(model.file, copy) ||
+        !isReadable(model.file, from)) {
+      return false;
+    }
+    std::string a = readBytes(copy, &model.file);
+    std::string b = readBytes(from, &model.file);
+    size_t element = typeBytes(copy.data_type());
+    for (int64_t row = 0; row < shape[0]; ++row) {
+      for (int64_t col = 0; col < shape[1]; ++col) {
+        if (a.compare((row * shape[1] + col) * element, element, b,
+                      (col * shape[0] + row) * element, element) != 0) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  void warn(const std::vector<std::string> &names, const char *what) {
+    if (!names.empty()) {
+      findings.push_back(
+          {absl::StrCat(what, " (", kPage, "): ", listOf(names, 8))});
+    }
+  }
+
+  const TrainedModel &model;
+  ParameterUses uses;
+  std::vector<Finding> findings;
+  std::vector<std::string> untied, joined, folded;
+  int products = 0, plain = 0;
+};
+
+std::vector<Finding> findWeights(const TrainedModel &model) {
+  return isOfTensorFlow(model.graph.proto) ? Finder(model).run()
+                                           : std::vector<Finding>();
+}
+
+} // namespace
+
+const Quirk kTensorFlowWeights = {.find = findWeights};
+
+} // namespace zerograph::frontend
