@@ -28,16 +28,25 @@ std::string expectedShape(const plan::Input &input) {
   return absl::StrCat("[", absl::StrJoin(sizes, ", "), "]");
 }
 
-bool sameShape(const plan::Input &input, const std::vector<uint64_t> &shape) {
-  if (size_t(input.shape_size()) != shape.size()) {
-    return false;
-  }
-  for (size_t i = input.per_sample() ? 1 : 0; i < shape.size(); ++i) {
-    if (shape[i] != input.shape(int(i))) {
-      return false;
+/// Returns the dims from `first` on, those of size 1 left out: they place no
+/// element elsewhere.
+template <typename Dims>
+std::vector<uint64_t> longDims(const Dims &dims, size_t first) {
+  std::vector<uint64_t> found;
+  for (size_t i = first; i < size_t(dims.size()); ++i) {
+    if (dims[int(i)] != 1) {
+      found.push_back(dims[int(i)]);
     }
   }
-  return true;
+  return found;
+}
+
+/// Returns whether an array has the input's elements in their order, for any
+/// number of samples: labels of [samples, 1] are those of [samples].
+bool sameShape(const plan::Input &input, const std::vector<uint64_t> &shape) {
+  size_t first = input.per_sample() ? 1 : 0;
+  return shape.size() >= first &&
+         longDims(input.shape(), first) == longDims(shape, first);
 }
 
 /// "'label'" of an array that may be the input under another name: the one

@@ -43,6 +43,19 @@ class WrongData(Case):
                     "labels": rows(self.arrays["labels"], 0, 639)},
                    parts=["639 samples", "640"])
 
+    def test_dims_of_one_do_not_matter(self):
+        """Labels of [samples, 1], as Keras has them."""
+        logs = []
+        for shape in ([640], [640, 1], [640, 1, 1]):
+            arrays = dict(self.arrays)
+            arrays["labels"] = ("I64", shape, arrays["labels"][2])
+            write_tensors(self.path("data.safetensors"), arrays)
+            self.succeeds("train", self.plan, "--data", "data.safetensors",
+                          "--steps", "2", "--log", "log")
+            logs.append(self.losses())
+        self.assertEqual(logs[0], logs[1])
+        self.assertEqual(logs[0], logs[2])
+
     def test_labels_out_of_range(self):
         for value, sample in ((10, 3), (-101, 21), (1 << 40, 100)):
             labels = bytearray(self.arrays["labels"][2])
