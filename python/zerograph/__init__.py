@@ -12,14 +12,15 @@
 Arrays are numpy's, PyTorch's, or others that speak DLPack. numpy is all that
 this package needs; `zg.export` and `zg.check`, which write model.onnx and
 compare it with PyTorch, need torch, onnx and onnxscript, and `zg.convert`, for
-the files of PyTorch and DeepSpeed, needs torch.
+the files of PyTorch and DeepSpeed, needs torch. `zg.keras`, for models of Keras,
+needs tensorflow and tf2onnx.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from . import convert, names
+    from . import convert, keras, names
     from ._advise import advise
     from ._check import check
     from ._compile import compile
@@ -34,7 +35,8 @@ _PLACES = {"Error": "._library", "InvalidArgument": "._library",
            "Loss": "._trainer", "Plan": "._plan", "Trainer": "._trainer",
            "advise": "._advise", "check": "._check",
            "compile": "._compile", "convert": ".convert",
-           "export": "._export", "load": "._plan", "names": ".names"}
+           "export": "._export", "keras": ".keras", "load": "._plan",
+           "names": ".names"}
 __all__ = list(_PLACES)
 
 

@@ -108,7 +108,9 @@ def library() -> ctypes.CDLL:
         raise ImportError(
             f"{path} is missing: install the wheel of zerograph, or set "
             "ZEROGRAPH_HOME to the folder that has lib/libzerograph.so")
-    loaded = ctypes.CDLL(str(path))
+    # TensorFlow shows all others its own protobuf, which is another version's.
+    own = os.RTLD_DEEPBIND if "tensorflow" in sys.modules else 0
+    loaded = ctypes.CDLL(str(path), mode=ctypes.RTLD_LOCAL | own)
     if loaded.zg_interface() < INTERFACE:
         raise ImportError(f"{path} is older than this package")
     for name, parameters in _FUNCTIONS.items():

@@ -68,7 +68,8 @@ def _values(name: str, value) -> list[str]:
         return [f"{key}{':' if isinstance(one, Mapping) else '='}"
                 f"{_text(name, one)}" for key, one in value.items()]
     if isinstance(value, (list, tuple)):
-        numeric = all(isinstance(one, numbers.Number) for one in value)
+        # Of an empty list the option is not given.
+        numeric = value and all(isinstance(one, numbers.Number) for one in value)
         texts = [_text(name, one) for one in value]
         return [",".join(texts)] if numeric else texts  # betas=(0.9, 0.95)
     return [_text(name, value)]
