@@ -16,13 +16,12 @@ namespace zerograph::frontend {
 /// rewritten.
 static std::unique_ptr<ModelFile> readModel(const std::string &path) {
   std::unique_ptr<ModelFile> file = loadModel(path);
-  onnx::GraphProto &graph = *file->model.mutable_graph();
   for (const Quirk *quirk : quirks()) {
     if (quirk->repair != nullptr) {
-      quirk->repair(graph);
+      quirk->repair(*file);
     }
   }
-  checkShapes(graph);
+  checkShapes(file->graph());
   return file;
 }
 

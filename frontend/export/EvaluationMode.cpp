@@ -15,8 +15,7 @@ namespace zerograph::frontend {
 namespace {
 
 bool isCalled(const NodeProto &node, const char *type) {
-  return node.op_type() == type &&
-         (node.domain().empty() || node.domain() == "ai.onnx");
+  return node.op_type() == type && isOnnxDomain(node.domain());
 }
 
 bool has(const google::protobuf::RepeatedPtrField<std::string> &names, int i) {

@@ -12,7 +12,9 @@
 #include "onnx/defs/schema.h"
 #include "onnx/inliner/inliner.h"
 
+#include <set>
 #include <tuple>
+#include <vector>
 
 namespace zerograph::frontend {
 
@@ -22,11 +24,7 @@ using onnx::FunctionProto;
 using onnx::NodeProto;
 using Nodes = google::protobuf::RepeatedPtrField<NodeProto>;
 using Key = std::tuple<std::string, std::string, std::string>;
-using Functions = std::map<Key, const FunctionProto *>;
-
-bool isOnnx(const std::string &domain) {
-  return domain.empty() || domain == "ai.onnx";
-}
+using Functions = std::map<Key, FunctionProto *>;
 
 /// Calls visit(node) for the nodes, and for those in their bodies.
 template <typename Visit>
@@ -45,19 +43,14 @@ void eachNode(Nodes &nodes, const Visit &visit) {
 }
 
 /// Gives a call of a function the attributes that it leaves out.
-void addDefaults(NodeProto &node, const Functions &functions) {
-  auto called =
-      functions.find({node.domain(), node.op_type(), node.overload()});
-  if (called == functions.end()) {
-    return;
-  }
+void addDefaults(NodeProto &call, const FunctionProto &function) {
   std::set<std::string> given;
-  for (const auto &attribute : node.attribute()) {
+  for (const auto &attribute : call.attribute()) {
     given.insert(attribute.name());
   }
-  for (const auto &attribute : called->second->attribute_proto()) {
+  for (const auto &attribute : function.attribute_proto()) {
     if (given.count(attribute.name()) == 0) {
-      *node.add_attribute() = attribute;
+      *call.add_attribute() = attribute;
     }
   }
 }
@@ -65,7 +58,7 @@ void addDefaults(NodeProto &node, const Functions &functions) {
 /// Throws ImportError unless the node's operator is the same in both sets.
 void checkSame(const FunctionProto &function, const NodeProto &node,
                int64_t own, int64_t models) {
-  if (!isOnnx(node.domain())) {
+  if (!isOnnxDomain(node.domain())) {
     return;
   }
   auto since = [&](int64_t version) {
@@ -86,7 +79,7 @@ void checkSame(const FunctionProto &function, const NodeProto &node,
 void adopt(FunctionProto &function, int64_t models) {
   for (onnx::OperatorSetIdProto &import : *function.mutable_opset_import()) {
     int64_t own = import.version();
-    if (!isOnnx(import.domain()) || own == models) {
+    if (!isOnnxDomain(import.domain()) || own == models) {
       continue;
     }
     eachNode(*function.mutable_node(),
@@ -95,28 +88,58 @@ void adopt(FunctionProto &function, int64_t models) {
   }
 }
 
+/// Completes the calls of functions from the graph on, and what they call;
+/// functions that nothing calls stay as they are.
+class Callers {
+public:
+  explicit Callers(onnx::ModelProto &model) : model(model) {
+    for (const auto &import : model.opset_import()) {
+      version = isOnnxDomain(import.domain()) ? import.version() : version;
+    }
+    for (FunctionProto &function : *model.mutable_functions()) {
+      functions[{function.domain(), function.name(), function.overload()}] =
+          &function;
+    }
+  }
+
+  void run() {
+    visit(*model.mutable_graph()->mutable_node());
+    while (!open.empty()) {
+      FunctionProto &function = *open.back();
+      open.pop_back();
+      adopt(function, version);
+      visit(*function.mutable_node());
+    }
+  }
+
+private:
+  void visit(Nodes &nodes) {
+    eachNode(nodes, [&](NodeProto &node) {
+      auto called =
+          functions.find({node.domain(), node.op_type(), node.overload()});
+      if (called != functions.end()) {
+        addDefaults(node, *called->second);
+        if (seen.insert(called->second).second) {
+          open.push_back(called->second);
+        }
+      }
+    });
+  }
+
+  onnx::ModelProto &model;
+  int64_t version = 0; ///< of ai.onnx, in the model
+  Functions functions;
+  std::set<FunctionProto *> seen;
+  std::vector<FunctionProto *> open;
+};
+
 } // namespace
 
 void inlineFunctions(onnx::ModelProto &model) {
-  if (model.functions_size() == 0) {
-    return;
+  if (model.functions_size() != 0) {
+    Callers(model).run();
+    onnx::inliner::InlineLocalFunctions(model, /*convert_version=*/false);
   }
-  int64_t version = 0;
-  for (const auto &import : model.opset_import()) {
-    version = isOnnx(import.domain()) ? import.version() : version;
-  }
-  Functions functions;
-  for (FunctionProto &function : *model.mutable_functions()) {
-    functions[{function.domain(), function.name(), function.overload()}] =
-        &function;
-    adopt(function, version);
-  }
-  auto visit = [&](NodeProto &node) { addDefaults(node, functions); };
-  eachNode(*model.mutable_graph()->mutable_node(), visit);
-  for (FunctionProto &function : *model.mutable_functions()) {
-    eachNode(*function.mutable_node(), visit);
-  }
-  onnx::inliner::InlineLocalFunctions(model, /*convert_version=*/false);
 }
 
 } // namespace zerograph::frontend

@@ -135,7 +135,7 @@ void checkVersions(ModelFile &file) {
          kMinIr, " to ", kMaxIr, " are");
   }
   for (const auto &import : model.opset_import()) {
-    if (import.domain().empty() || import.domain() == "ai.onnx") {
+    if (isOnnxDomain(import.domain())) {
       file.opset = import.version();
     }
   }
@@ -151,7 +151,7 @@ void checkVersions(ModelFile &file) {
 void collectForeign(const onnx::GraphProto &graph,
                     std::set<std::string> &foreign) {
   for (const auto &node : graph.node()) {
-    if (!node.domain().empty() && node.domain() != "ai.onnx") {
+    if (!isOnnxDomain(node.domain())) {
       foreign.insert(absl::StrCat(node.domain(), ".", node.op_type(),
                                   " (node '", node.name(), "')"));
     }

@@ -17,6 +17,11 @@ namespace zerograph::frontend {
 /// Operator sets of ai.onnx that are read.
 constexpr int64_t kMinOpset = 7, kMaxOpset = 27;
 
+/// Returns whether operators of the domain are ONNX's own.
+inline bool isOnnxDomain(const std::string &domain) {
+  return domain.empty() || domain == "ai.onnx";
+}
+
 /// `length` bytes from `offset` of `file`, a path relative to the model.
 struct ByteRange {
   std::string file;

@@ -6,6 +6,7 @@
 #include "frontend/file/ExternalData.h"
 #include "frontend/file/ModelFile.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <unistd.h>
@@ -16,6 +17,11 @@ namespace zerograph::frontend {
 
 Shape shapeOf(const TensorProto &tensor) {
   return Shape(tensor.dims().begin(), tensor.dims().end());
+}
+
+int64_t longDims(const TensorProto &tensor) {
+  return std::count_if(tensor.dims().begin(), tensor.dims().end(),
+                       [](int64_t dim) { return dim > 1; });
 }
 
 int64_t byteCount(const TensorProto &tensor) {

@@ -10,6 +10,8 @@
 namespace zerograph::frontend {
 
 Shape shapeOf(const onnx::TensorProto &tensor);
+/// Counts the dims above 1: none of one number, one of a vector.
+int64_t longDims(const onnx::TensorProto &tensor);
 /// Bytes that its shape and type need; fails on an unsupported type.
 int64_t byteCount(const onnx::TensorProto &tensor);
 /// Returns whether a tensor that has elements comes without their values, as of

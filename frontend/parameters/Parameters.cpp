@@ -8,7 +8,7 @@
 #include "frontend/graph/GradientPath.h"
 #include "frontend/parameters/ExporterMetadata.h"
 #include "frontend/parameters/ParameterUses.h"
-#include "frontend/parameters/TensorFlowNames.h"
+#include "frontend/parameters/UnlistedConstants.h"
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
@@ -40,43 +40,6 @@ bool isBufferName(const std::string &name) {
       "original_inv_freq", "cos_cached",   "sin_cached",          "masked_bias",
       "final_logits_bias", "position_ids", "token_type_ids"};
   return known.count(lastPart(name)) != 0 || isMaskName(name);
-}
-
-/// Returns whether PyTorch's own modules give a parameter this name:
-/// "fc.weight", "rnn.bias_hh_l0", "attn.in_proj_weight".
-bool isParameterName(const std::string &name) {
-  std::string last = lastPart(name);
-  for (const char *word : {"weight", "bias"}) {
-    if (absl::StartsWith(last, word) || absl::EndsWith(last, word)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-bool hasOneElement(const onnx::TensorProto &tensor) {
-  return absl::c_all_of(tensor.dims(), [](int64_t dim) { return dim <= 1; });
-}
-
-/// Returns whether it has a name such as nodes have, "/head/Constant_1" or
-/// "onnx::Mul_7", and not a parameter's, "head.scale".
-bool hasNodesName(const std::string &name) {
-  return !absl::StrContains(name, '.') || absl::StrContains(name, '/') ||
-         absl::StrContains(name, ':');
-}
-
-/// Returns whether all elements are 0 or 1, and both are there.
-bool holdsFlags(const ModelFile &file, const onnx::TensorProto &tensor) {
-  HostTensor values = readTensor(tensor, &file);
-  bool has[2] = {false, false};
-  for (int64_t i = 0; i < values.size(); ++i) {
-    double value = values.floatAt(i);
-    if (value != 0 && value != 1) {
-      return false;
-    }
-    has[value == 1] = true;
-  }
-  return has[0] && has[1];
 }
 
 /// The glob patterns that the user gave to one option.
@@ -161,9 +124,8 @@ public:
   Decider(const ModelFile &file, const Graph &graph, const std::string &loss,
           const ImportOptions &options)
       : file(file), graph(graph), options(options),
-        signature(readSignature(graph)),
-        ofTensorFlow(isOfTensorFlow(graph.proto)), uses(graph),
-        gradient(graph, file.opset),
+        signature(readSignature(graph)), uses(graph),
+        constants(file, graph, uses), gradient(graph, file.opset),
         reaching(loss.empty() ? std::vector<bool>(graph.proto.node_size())
                               : gradient.nodesReaching(loss)),
         train("--train", options.train), freeze("--freeze", options.freeze),
@@ -188,11 +150,7 @@ public:
               "constants, as they have one element and no parameter's name",
               report);
     noteTaken(masks, "buffers, as they are called masks", report);
-    noteTaken(otherConstants,
-              ofTensorFlow ? "constants, as they hold only 0 and 1 or are "
-                             "named as TensorFlow's constants are"
-                           : "constants, as they hold only 0 and 1",
-              report);
+    noteTaken(otherConstants, constants.reason(), report);
     noteUnlikely(report);
     checkPatterns();
     return parameters;
@@ -259,9 +217,7 @@ private:
 
   /// The first wish for adapters that matches.
   const AdapterWish *wishFor(const onnx::TensorProto &tensor) {
-    auto long_dims =
-        absl::c_count_if(tensor.dims(), [](int64_t dim) { return dim > 1; });
-    if (long_dims < 2 || !isUnnamedParameter(tensor) ||
+    if (longDims(tensor) < 2 || !isUnnamedParameter(tensor) ||
         !isReached(tensor.name())) {
       return nullptr;
     }
@@ -272,54 +228,10 @@ private:
                               : &*absl::c_find_if(options.adapters, of);
   }
 
-  /// Returns whether it is a constant, in a file that does not say so.
-  bool isConstant(const onnx::TensorProto &tensor) const {
-    const std::string &name = tensor.name();
-    if (ofTensorFlow && isTensorFlowVariable(name)) {
-      return false;
-    }
-    return hasOneElement(tensor)
-               ? hasNodesName(name) && !isBias(tensor)
-               : (ofTensorFlow && isTensorFlowConstant(name)) || isMask(tensor);
-  }
-
-  /// Returns whether a product or a convolution adds it to each of its results.
-  bool isBias(const onnx::TensorProto &tensor) const {
-    bool found = false;
-    uses.each(tensor.name(), [&](const onnx::NodeProto &node, int input) {
-      const std::string &op = node.op_type();
-      if (input == 2) {
-        found |= op == "Gemm" || op == "Conv" || op == "ConvTranspose";
-      } else if (op == "Add" && node.input_size() == 2 &&
-                 tensor.dims_size() > 0) {
-        auto made = graph.producer.find(node.input(1 - input));
-        found |= made != graph.producer.end() &&
-                 graph.proto.node(made->second).op_type() == "MatMul";
-      }
-    });
-    return found;
-  }
-
-  /// Returns whether it is a matrix of 0 and 1 by which others are masked, and
-  /// not a parameter by its name.
-  bool isMask(const onnx::TensorProto &tensor) const {
-    constexpr int64_t kMostElements = 1 << 22;
-    auto longDims =
-        absl::c_count_if(tensor.dims(), [](int64_t dim) { return dim > 1; });
-    bool masks = longDims >= 2 && !isParameterName(tensor.name()) &&
-                 isReadable(file, tensor) &&
-                 elementCount(shapeOf(tensor)) <= kMostElements;
-    uses.each(tensor.name(), [&](const onnx::NodeProto &node, int) {
-      const std::string &op = node.op_type();
-      masks &= op == "Mul" || op == "Sub" || op == "Add";
-    });
-    return masks && holdsFlags(file, tensor);
-  }
-
   /// Returns whether it is a parameter where nothing names it.
   bool isUnnamedParameter(const onnx::TensorProto &tensor) const {
     return signature.lists(tensor.name(), "PARAMETER") ||
-           (!signature.present && !isConstant(tensor) &&
+           (!signature.present && !constants.has(tensor) &&
             isReached(tensor.name()));
   }
 
@@ -345,11 +257,10 @@ private:
     if (signature.present) {
       return std::nullopt;
     }
-    if (isConstant(tensor)) {
-      bool surely = ofTensorFlow && isTensorFlowConstant(name);
-      if (reached && !hasOneElement(tensor)) {
+    if (constants.has(tensor)) {
+      if (reached && longDims(tensor) > 0) {
         otherConstants.push_back(name);
-      } else if (reached && !surely) {
+      } else if (reached && !constants.areSure(name)) {
         takenForConstants.push_back(name);
       }
       return std::nullopt;
@@ -361,9 +272,7 @@ private:
       return Decision{false, "its name is that of a buffer"};
     }
     if (reached) {
-      if (ofTensorFlow
-              ? !isTensorFlowVariable(name)
-              : isOfTorchScript(file.model) && !isParameterName(name)) {
+      if (constants.mayHave(tensor)) {
         unlikely.push_back(name);
       }
       return Decision{true, "the loss's gradient reaches it"};
@@ -433,8 +342,8 @@ private:
   const Graph &graph;
   const ImportOptions &options;
   ExporterSignature signature;
-  bool ofTensorFlow; ///< tf2onnx wrote the file
   ParameterUses uses;
+  UnlistedConstants constants;
   GradientPath gradient;
   std::vector<bool> reaching; ///< nodes that the loss's gradient flows through
   Patterns train, freeze, lora;

@@ -5,7 +5,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 
-#include <set>
+#include <map>
 
 namespace zerograph::frontend {
 
@@ -23,29 +23,34 @@ static std::string operatorOf(const std::string &name) {
 bool isOfTensorFlow(const onnx::GraphProto &graph) {
   return graph.name() == "tf2onnx" &&
          absl::c_any_of(graph.initializer(), [](const auto &tensor) {
-           std::string made = operatorOf(tensor.name());
-           return made == "ReadVariableOp" || made == "resource";
+           return originOf(tensor.name()) == Origin::variable;
          });
 }
 
-bool isTensorFlowVariable(const std::string &name) {
-  static const std::set<std::string> kOperators = {
-      "Cast",    "ExpandDims", "ReadVariableOp", "Reshape",
-      "Squeeze", "resource",   "transpose"};
-  // Those of an LSTM are named by what ONNX calls them: "W0__264".
+Origin originOf(const std::string &name) {
+  static const auto *const kOrigins =
+      new std::map<std::string, Origin>{{"ReadVariableOp", Origin::variable},
+                                        {"resource", Origin::variable},
+                                        {"Cast", Origin::arranged},
+                                        {"ExpandDims", Origin::arranged},
+                                        {"Reshape", Origin::arranged},
+                                        {"Squeeze", Origin::arranged},
+                                        {"transpose", Origin::arranged},
+                                        {"Const", Origin::constant},
+                                        {"x", Origin::constant},
+                                        {"y", Origin::constant}};
+  if (absl::StartsWith(name, "ConstantFolding/")) {
+    return Origin::constant;
+  }
+  // Weights of recurrences are called as ONNX calls them: "W0__264".
   size_t number = name.find("__");
-  bool recurrent = number != std::string::npos && number <= 2 &&
-                   absl::StrContains("WRB", name.substr(0, 1));
-  return recurrent || (absl::StrContains(name, '/') &&
-                       !absl::StartsWith(name, "ConstantFolding/") &&
-                       kOperators.count(operatorOf(name)) != 0);
-}
-
-bool isTensorFlowConstant(const std::string &name) {
-  static const std::set<std::string> kOperators = {"Const", "x", "y"};
-  return absl::StartsWith(name, "ConstantFolding/") ||
-         (absl::StrContains(name, '/') &&
-          kOperators.count(operatorOf(name)) != 0);
+  if (number != std::string::npos && number > 0 && number <= 2 &&
+      absl::StrContains("WRB", name.substr(0, 1))) {
+    return Origin::variable;
+  }
+  auto found = absl::StrContains(name, '/') ? kOrigins->find(operatorOf(name))
+                                            : kOrigins->end();
+  return found == kOrigins->end() ? Origin::unknown : found->second;
 }
 
 } // namespace zerograph::frontend

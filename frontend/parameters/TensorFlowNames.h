@@ -14,12 +14,15 @@ namespace zerograph::frontend {
 /// of TensorFlow that made it. (Of a model from JAX all weights are constants.)
 bool isOfTensorFlow(const onnx::GraphProto &graph);
 
-/// Returns whether the name is that of a variable of TensorFlow, perhaps in
-/// another shape: "dense/Add/ReadVariableOp:0".
-bool isTensorFlowVariable(const std::string &name);
+/// What tf2onnx made an initializer of, by its name.
+enum class Origin {
+  variable, ///< "dense/Add/ReadVariableOp:0"
+  arranged, ///< "conv/Squeeze:0": a variable in another shape, or a constant
+  constant, ///< "rescale/Const:0"
+  unknown
+};
 
-/// Returns whether the name is that of a constant of TensorFlow.
-bool isTensorFlowConstant(const std::string &name);
+Origin originOf(const std::string &name);
 
 } // namespace zerograph::frontend
 

@@ -3,6 +3,7 @@
 #include "frontend/quirks/ConstantWeights.h"
 
 #include "frontend/base/HostTensor.h"
+#include "frontend/file/TensorBytes.h"
 #include "frontend/quirks/Quirks.h"
 
 #include <algorithm>
@@ -55,15 +56,30 @@ void addWeights(const onnx::GraphProto &graph, Names &names, Names &weighted) {
   }
 }
 
+/// Returns what rearranges or converts all elements of its first input.
+const Names &wholeViews() {
+  static const auto *views = new Names{"Cast",    "Identity",  "Reshape",
+                                       "Squeeze", "Transpose", "Unsqueeze"};
+  return *views;
+}
+
+/// Returns these, and what takes some of the elements.
+const Names &partialViews() {
+  static const auto *views = [] {
+    auto *partial = new Names(wholeViews());
+    partial->insert({"Slice", "Split"});
+    return partial;
+  }();
+  return *views;
+}
+
 /// Adds what `names` are views of: an exporter that folds nothing transposes a
 /// weight, casts it, or cuts it from others first.
-void addSources(const onnx::GraphProto &graph, Names &names) {
-  static const auto *views =
-      new Names{"Cast",  "Identity", "Reshape",   "Slice",
-                "Split", "Squeeze",  "Transpose", "Unsqueeze"};
+void addSources(const onnx::GraphProto &graph, const Names &views,
+                Names &names) {
   std::map<std::string, std::string> sources;
   for (const onnx::NodeProto &node : graph.node()) {
-    if (views->count(node.op_type()) && node.input_size() > 0) {
+    if (views.count(node.op_type()) && node.input_size() > 0) {
       for (const std::string &output : node.output()) {
         sources[output] = node.input(0);
       }
@@ -101,17 +117,19 @@ const onnx::TensorProto *weightOf(const onnx::NodeProto &node) {
     return nullptr;
   }
   const onnx::TensorProto &tensor = value->t();
-  bool several = std::any_of(tensor.dims().begin(), tensor.dims().end(),
-                             [](int64_t dim) { return dim > 1; });
-  return several && isFloatType(tensor.data_type()) ? &tensor : nullptr;
+  bool weighs = longDims(tensor) > 0 && isFloatType(tensor.data_type());
+  return weighs ? &tensor : nullptr;
 }
 
 /// Names that stand where a weight does.
 Names weightNames(const onnx::GraphProto &graph) {
   Names names, weighted;
   addWeights(graph, names, weighted);
-  addBiases(graph, weighted, names);
-  addSources(graph, names);
+  addSources(graph, partialViews(), names);
+  Names biases;
+  addBiases(graph, weighted, biases);
+  addSources(graph, wholeViews(), biases);
+  names.insert(biases.begin(), biases.end());
   return names;
 }
 
@@ -122,9 +140,7 @@ void addNorms(const onnx::GraphProto &graph, Names &names) {
   std::map<std::string, const onnx::NodeProto *> products;
   for (const onnx::NodeProto &node : graph.node()) {
     const onnx::TensorProto *tensor = weightOf(node);
-    if (tensor != nullptr &&
-        std::count_if(tensor->dims().begin(), tensor->dims().end(),
-                      [](int64_t dim) { return dim > 1; }) == 1) {
+    if (tensor != nullptr && longDims(*tensor) == 1) {
       vectors.insert(node.output(0));
     }
     if (node.op_type() == "Mul" && node.output_size() == 1) {
@@ -176,6 +192,8 @@ void takeConstantWeights(onnx::GraphProto &graph) {
   graph.mutable_node()->Swap(&kept);
 }
 
-const Quirk kConstantWeights = {.repair = takeConstantWeights};
+const Quirk kConstantWeights = {.repair = [](ModelFile &file) {
+  takeConstantWeights(*file.model.mutable_graph());
+}};
 
 } // namespace zerograph::frontend

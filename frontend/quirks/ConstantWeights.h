@@ -11,9 +11,8 @@ namespace zerograph::frontend {
 /// that a convolution, a product, a normalization or a recurrent operator takes
 /// as a weight, or that are added to the result of one; then also of the scale
 /// and the offset of a norm that is written out. An initializer is named as the
-/// node's output. Does nothing if any
-/// weight is an initializer already: then the constants are meant as such, a
-/// fixed filter for example.
+/// node's output. Does nothing if any weight is an initializer already: then
+/// the constants are meant as such, a fixed filter for example.
 void takeConstantWeights(onnx::GraphProto &graph);
 
 } // namespace zerograph::frontend

@@ -138,10 +138,8 @@ private:
   std::string unlistedProduct(const TensorProto &tensor) const {
     static const std::set<std::string> products = {"Conv", "ConvTranspose",
                                                    "Einsum", "Gemm", "MatMul"};
-    auto longDims =
-        absl::c_count_if(tensor.dims(), [](int64_t dim) { return dim > 1; });
     std::string found;
-    if (!isFloatType(tensor.data_type()) || longDims < 2 ||
+    if (!isFloatType(tensor.data_type()) || longDims(tensor) < 2 ||
         signature.kinds.count(tensor.name()) != 0) {
       return found;
     }

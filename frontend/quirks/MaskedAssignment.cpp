@@ -367,7 +367,9 @@ void checkShapes(Op &op) {
   }
 }
 
-void selectMaskedAssignments(onnx::GraphProto &graph) { Rewriter(graph).run(); }
+void selectMaskedAssignments(ModelFile &file) {
+  Rewriter(*file.model.mutable_graph()).run();
+}
 
 } // namespace
 

@@ -47,48 +47,78 @@ void add(Nodes &nodes, const onnx::NodeProto &from, const char *op,
   node.add_output(output);
 }
 
-/// Adds what computes the node's output; `one` is a 1 of any type.
-void rewrite(Nodes &nodes, const onnx::NodeProto &node,
-             const Rewriting &rewriting, const std::string &one) {
-  const std::string &x = node.input(0), &y = node.output(0);
-  std::string own = y + ".one", between = y + ".between";
-  add(nodes, node, "CastLike", {one, x}, own);
-  switch (rewriting.kind) {
-  case Rewriting::OneMinusResult:
-    add(nodes, node, rewriting.function, {x}, between);
-    add(nodes, node, "Sub", {own, between}, y);
-    break;
-  case Rewriting::ResultMinusOne:
-    add(nodes, node, rewriting.function, {x}, between);
-    add(nodes, node, "Sub", {between, own}, y);
-    break;
-  case Rewriting::OfOnePlusOperand:
-    add(nodes, node, "Add", {own, x}, between);
-    add(nodes, node, rewriting.function, {between}, y);
-    break;
-  }
-}
+class Converter {
+public:
+  explicit Converter(ModelFile &file)
+      : graph(*file.model.mutable_graph()), opset(file.opset) {}
 
-void convertOperators(onnx::GraphProto &graph) {
-  Nodes nodes;
-  std::string one;
-  for (onnx::NodeProto &node : *graph.mutable_node()) {
-    const Rewriting *rewriting = rewritingOf(node);
-    if (rewriting == nullptr) {
-      *nodes.Add() = std::move(node);
-      continue;
+  void run() { convert(*graph.mutable_node()); }
+
+private:
+  /// Converts the nodes, and those of their bodies.
+  void convert(Nodes &nodes) {
+    Nodes converted;
+    for (onnx::NodeProto &node : nodes) {
+      for (onnx::AttributeProto &attribute : *node.mutable_attribute()) {
+        if (attribute.has_g()) {
+          convert(*attribute.mutable_g()->mutable_node());
+        }
+      }
+      if (const Rewriting *rewriting = rewritingOf(node)) {
+        rewrite(converted, node, *rewriting);
+      } else {
+        *converted.Add() = std::move(node);
+      }
     }
-    if (one.empty()) {
-      one = node.output(0) + ".number";
-      onnx::TensorProto &number = *graph.add_initializer();
-      number.set_name(one);
-      number.set_data_type(onnx::TensorProto::INT64);
-      number.add_int64_data(1);
-    }
-    rewrite(nodes, node, *rewriting, one);
+    nodes.Swap(&converted);
   }
-  graph.mutable_node()->Swap(&nodes);
-}
+
+  /// Adds what computes the node's output.
+  void rewrite(Nodes &nodes, const onnx::NodeProto &node,
+               const Rewriting &rewriting) {
+    const std::string &x = node.input(0), &y = node.output(0);
+    std::string one = oneLike(nodes, node), between = y + ".between";
+    switch (rewriting.kind) {
+    case Rewriting::OneMinusResult:
+      add(nodes, node, rewriting.function, {x}, between);
+      add(nodes, node, "Sub", {one, between}, y);
+      break;
+    case Rewriting::ResultMinusOne:
+      add(nodes, node, rewriting.function, {x}, between);
+      add(nodes, node, "Sub", {between, one}, y);
+      break;
+    case Rewriting::OfOnePlusOperand:
+      add(nodes, node, "Add", {one, x}, between);
+      add(nodes, node, rewriting.function, {between}, y);
+      break;
+    }
+  }
+
+  /// Returns a 1 of the operand's type; of float32 where the operator set
+  /// cannot say that.
+  std::string oneLike(Nodes &nodes, const onnx::NodeProto &node) {
+    constexpr int64_t kCastLike = 15;
+    if (number.empty()) {
+      number = node.output(0) + ".number";
+      onnx::TensorProto &tensor = *graph.add_initializer();
+      tensor.set_name(number);
+      tensor.set_data_type(onnx::TensorProto::FLOAT);
+      tensor.add_float_data(1);
+    }
+    if (opset < kCastLike) {
+      return number;
+    }
+    std::string one = node.output(0) + ".one";
+    add(nodes, node, "CastLike", {number, node.input(0)}, one);
+    return one;
+  }
+
+  onnx::GraphProto &graph;
+  int64_t opset;
+  std::string number; ///< the name of a 1
+};
+
+void convertOperators(ModelFile &file) { Converter(file).run(); }
 
 } // namespace
 

@@ -11,8 +11,11 @@
 #include "frontend/parameters/TensorFlowNames.h"
 #include "frontend/quirks/Quirks.h"
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "runtime/base/Text.h"
+
+#include <functional>
 
 using onnx::TensorProto;
 
@@ -35,9 +38,8 @@ public:
     }
     if (!untied.empty()) {
       findings.push_back(
-          {absl::StrCat(untied.size(),
-                        " weights are transposed copies, made when the model "
-                        "was exported:\n  ",
+          {absl::StrCat("there are transposed copies of weights, made when the "
+                        "model was exported:\n  ",
                         linesOf(untied)),
            remedy(
                absl::StrCat("Training would untie them. zg.keras.export does "
@@ -49,14 +51,14 @@ public:
                  "all equal, were parameters of several layers, they stay one");
     warn(folded, "batch normalizations were exported for inference, and these "
                  "hold their statistics. They are trained as they are, where "
-                 "Keras takes the statistics of each batch: export with "
-                 "training=True");
+                 "Keras takes the statistics of each batch: so does a file of "
+                 "zg.keras.export with training=True");
     if (plain > 0) {
       findings.push_back({absl::StrCat(
           plain, " of ", products,
           " products have no bias. tf2onnx leaves out biases that are 0, as "
           "those of a model are that was not trained yet, and scales that are "
-          "1: what it left out is not trained (",
+          "1: what it left out is not trained. zg.keras.export keeps all (",
           kPage, ")")});
     }
     return std::move(findings);
@@ -77,7 +79,8 @@ private:
     } else if (readers > 1 && isSplat(tensor)) {
       joined.push_back(name);
     }
-    if (absl::StrContains(name, "/transpose") && tensor.dims_size() == 2) {
+    if (absl::StrContains(name, "/transpose") && tensor.dims_size() == 2 &&
+        !isSplat(tensor)) {
       findOriginal(tensor);
     }
   }
@@ -92,24 +95,29 @@ private:
     }
     ++products;
     bool biased = convolution && node.input_size() > 2;
-    auto readers = model.graph.users.find(node.output(0));
-    if (!biased && readers != model.graph.users.end()) {
-      for (int n : readers->second) {
-        biased |= addsVariable(model.graph.proto.node(n));
-      }
-    }
-    plain += !biased;
+    plain += !biased && !isBiased(node.output(0));
   }
 
-  /// Returns whether the node adds an initializer, or perhaps only rearranges
-  /// what one is added to.
-  bool addsVariable(const onnx::NodeProto &node) const {
-    if (node.op_type() != "Add") {
-      return node.op_type() == "Reshape" || node.op_type() == "Transpose" ||
-             node.op_type() == "Squeeze";
-    }
-    return model.graph.initializers.count(node.input(0)) != 0 ||
-           model.graph.initializers.count(node.input(1)) != 0;
+  /// Returns whether an initializer is added to the value, perhaps after it was
+  /// rearranged up to `moves` times.
+  bool isBiased(const std::string &value, int moves = 4) const {
+    auto readers = model.graph.users.find(value);
+    return readers != model.graph.users.end() &&
+           absl::c_any_of(readers->second, [&](int n) {
+             const onnx::NodeProto &node = model.graph.proto.node(n);
+             const std::string &op = node.op_type();
+             bool moved =
+                 moves > 0 && node.output_size() == 1 &&
+                 (op == "Reshape" || op == "Transpose" || op == "Squeeze");
+             return op == "Add" ? absl::c_any_of(node.input(), isInitializer())
+                                : moved && isBiased(node.output(0), moves - 1);
+           });
+  }
+
+  std::function<bool(const std::string &)> isInitializer() const {
+    return [&](const std::string &name) {
+      return model.graph.initializers.count(name) != 0;
+    };
   }
 
   bool isSplat(const TensorProto &tensor) const {

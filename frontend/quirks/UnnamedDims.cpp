@@ -25,7 +25,8 @@ forgetNames(google::protobuf::RepeatedPtrField<onnx::ValueInfoProto> &values) {
   }
 }
 
-static void forgetDims(onnx::GraphProto &graph) {
+static void forgetDims(ModelFile &file) {
+  onnx::GraphProto &graph = *file.model.mutable_graph();
   forgetNames(*graph.mutable_input());
   forgetNames(*graph.mutable_output());
   forgetNames(*graph.mutable_value_info());

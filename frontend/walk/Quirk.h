@@ -35,9 +35,9 @@ struct Finding {
 /// A habit of an exporter: what is recognized, and what is done about it. Each
 /// of the functions may be null.
 struct Quirk {
-  /// Rewrites the graph as it stands in the file, which nothing has checked
-  /// yet.
-  void (*repair)(onnx::GraphProto &graph) = nullptr;
+  /// Rewrites the model as it stands in the file, of which nothing but the
+  /// versions has been checked yet.
+  void (*repair)(ModelFile &file) = nullptr;
   /// Returns why training the file would not be training the exported model.
   /// Throws ImportError for what --allow-exporter-damage does not allow.
   std::vector<Finding> (*find)(const TrainedModel &model) = nullptr;

@@ -60,10 +60,15 @@ TEST(Functions, TakeDefaultsOfWhatACallLeavesOut) {
 TEST(Functions, OfAnotherOperatorSetAreTakenIfNoOperatorDiffers) {
   EXPECT_EQ(resultOf(calling("<slope = 0.5>", kLeaky, 17)),
             (std::vector<double>{-1, 4}));
-  Imported imported =
-      importFile(write(calling("<slope = 0.5>", "b = Softmax (a)", 11)));
+  onnx::ModelProto model = calling("<slope = 0.5>", "b = Softmax (a)", 11);
+  Imported imported = importFile(write(model));
   expectRefused(imported, {"function 'own.F' is of ai.onnx 11",
                            "the model of ai.onnx 18", "operator Softmax"});
+  // One that nothing calls is left alone.
+  model.mutable_graph()->mutable_node(0)->set_op_type("Neg");
+  model.mutable_graph()->mutable_node(0)->clear_domain();
+  model.mutable_graph()->mutable_node(0)->clear_attribute();
+  EXPECT_EQ(resultOf(model), (std::vector<double>{2, -4}));
 }
 
 } // namespace

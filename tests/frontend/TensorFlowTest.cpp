@@ -125,6 +125,39 @@ TEST(TensorFlow, OperatorsThatItLeavesAreConverted) {
   }
 }
 
+/// As of tf2onnx with --opset 13.
+TEST(TensorFlow, OperatorsAreConvertedInOldOperatorSetsToo) {
+  Imported imported = import(R"(<ir_version: 7, opset_import: ["" : 13]>
+g (float[1] x) => (float[1] y) { y = Erfc (x) })");
+  EXPECT_NEAR(run(imported, {{0.5}})[0], std::erfc(0.5), 1e-6);
+}
+
+/// What was arranged may have been a constant: what it holds decides.
+TEST(TensorFlow, ConstantsThatWereArrangedAreToldByWhatTheyHold) {
+  std::map<std::string, std::string> names = kDenseNames;
+  names["six"] = "m/Cast:0";
+  names["mask"] = "m/Reshape:0";
+  names["scale"] = "m/norm/Reshape_1:0";
+  Imported imported = importTensorFlow(kDense, names);
+  ASSERT_TRUE(imported.status.ok()) << imported.status;
+  EXPECT_FALSE(imported.parameter("m/Cast:0"));
+  EXPECT_FALSE(isTrained(imported, "m/Reshape:0"));
+  EXPECT_TRUE(isTrained(imported, "m/norm/Reshape_1:0"));
+}
+
+/// A file may say anything: nodes are checked later.
+TEST(TensorFlow, NodesWithoutOperandsAreRefused) {
+  expectRefused(importTensorFlow(R"(
+g (float[2, 2] x) => (float loss)
+<float[2, 2] w = {1, 2, 3, 4}> {
+  a = MatMul (x, w)
+  b = Add (a)
+  loss = ReduceSum <keepdims = 0> (b)
+})",
+                                 {{"w", "m/ReadVariableOp:0"}}),
+                {"node 'b' (Add)"});
+}
+
 /// The second half of its bias, which is zero in the file, counts for nothing.
 TEST(TensorFlow, AnLstmHasOneBias) {
   const char *text = R"(
@@ -148,6 +181,28 @@ g (float[2, 1, 1] x) => (float loss)
   EXPECT_EQ(run(keras, with(9)), run(other, with(0)));
 }
 
+/// And so has a GRU that resets before the product, alone.
+TEST(TensorFlow, AGruMayHaveOneBias) {
+  auto with = [](const std::string &attribute, double second) {
+    Imported imported = importTensorFlow(
+        R"(
+g (float[2, 1, 1] x) => (float loss)
+<float[1, 3, 1] w = {1, 2, 3}, float[1, 3, 1] r = {1, 2, 3},
+ float[1, 6] b = {1, 2, 3, 0, 0, 0}> {
+  y = GRU <hidden_size = 1)" +
+            attribute + R"(> (x, w, r, b)
+  loss = ReduceSum <keepdims = 0> (y)
+})",
+        {{"w", "m/ReadVariableOp:0"}});
+    return run(
+        imported,
+        {{1, 2}, {1, 2, 3}, {1, 2, 3}, {1, 2, 3, second, second, second}});
+  };
+  EXPECT_EQ(with("", 0), with("", 9));
+  const char *after = ", linear_before_reset = 1";
+  EXPECT_NE(with(after, 0), with(after, 9));
+}
+
 TEST(TensorFlow, ATransposedCopyIsRefused) {
   const char *text = R"(
 g (int64[2] x) => (float loss)
@@ -159,7 +214,7 @@ g (int64[2] x) => (float loss)
   std::map<std::string, std::string> names = {
       {"table", "m/embedding/ReadVariableOp:0"}, {"copy", "m/transpose:0"}};
   expectRefused(importTensorFlow(text, names),
-                {"1 weights are transposed copies",
+                {"transposed copies of weights",
                  "m/transpose:0 (of 'm/embedding/ReadVariableOp:0')",
                  "--allow-exporter-damage"});
   ImportOptions options;

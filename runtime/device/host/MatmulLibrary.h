@@ -29,7 +29,7 @@ struct MatmulPart {
 };
 
 /// Returns the parts of a product, by its shape alone, which cover C exactly
-/// once: 1, 2, 4 or 8, each of about 8 MFLOP or more. The matrices of a batch
+/// once: at most 8, each of about 8 MFLOP or more. The matrices of a batch
 /// are divided first; where there are fewer of them than parts, rows of C at
 /// multiples of 16 and columns at multiples of 64, so that the parts together
 /// read the least of A and B. None has less than 192 columns unless C has:

@@ -60,10 +60,10 @@ Pieces piecesOf(uint64_t m, uint64_t n, uint64_t parts) {
 std::vector<MatmulPart> zerograph::cutMatmul(uint64_t batch, uint64_t m,
                                              uint64_t n, uint64_t k) {
   double flops = 2.0 * double(batch) * double(m) * double(n) * double(k);
-  uint64_t wanted = std::bit_floor(
-      uint64_t(std::clamp(flops / kFlopsOfPart, 1.0, double(kMostParts))));
-  uint64_t batches = std::min(batch, wanted);
-  Pieces pieces = piecesOf(m, n, wanted / batches);
+  auto wanted =
+      uint64_t(std::clamp(flops / kFlopsOfPart, 1.0, double(kMostParts)));
+  uint64_t batches = std::clamp<uint64_t>(batch, 1, wanted);
+  Pieces pieces = piecesOf(m, n, std::bit_floor(wanted / batches));
   auto rows = cutRange(m, kRows, pieces.rows);
   auto columns = cutRange(n, kColumns, pieces.columns);
 

@@ -152,6 +152,7 @@ std::vector<Shape> shapes() {
       all.push_back({1, 300, 70, 256, ta, tb});
       all.push_back({1, 64, 1024, 96, ta, tb}); // rows of B 4 KiB apart
       all.push_back({1, 8, 2048, 300, ta, tb});
+      all.push_back({1, 130, 450, 300, ta, tb}); // both of its sides are cut
       all.push_back({12, 64, 64, 32, ta, tb});
       all.push_back({3, 160, 200, 128, ta, tb});
       all.push_back({2, 20, 1024, 16, ta, tb});
@@ -256,7 +257,7 @@ TEST(MatmulTest, PartsFollowFromTheShape) {
   };
   EXPECT_EQ(count(1, 8, 8, 8), 1u);
   EXPECT_EQ(count(1, 256, 3072, 768), 8u);
-  EXPECT_EQ(count(96, 64, 64, 64), 4u);
+  EXPECT_EQ(count(96, 64, 64, 64), 6u);
   EXPECT_EQ(count(1, 50257, 64, 768), 8u);
   EXPECT_EQ(count(3, 512, 512, 512), 6u);
 }
@@ -276,6 +277,7 @@ TEST(MatmulTest, RowsAndColumnsAreDividedByTheirNumber) {
       rows.insert(part.m_begin);
       columns.insert(part.n_begin);
       EXPECT_EQ(part.m_begin % 16 + part.n_begin % 64, 0u);
+      EXPECT_GE(part.n_end - part.n_begin, std::min<uint64_t>(one.n, 192));
     }
     EXPECT_EQ(rows.size(), one.rows) << one.m << " x " << one.n;
     EXPECT_EQ(columns.size(), one.columns) << one.m << " x " << one.n;

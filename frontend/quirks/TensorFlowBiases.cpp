@@ -1,7 +1,8 @@
-//===- TensorFlowLstm.cpp - the one bias of Keras's LSTM ------------------===//
+//===- TensorFlowBiases.cpp - the one bias of Keras's recurrences ---------===//
 //
-// ONNX's LSTM adds two biases, [Wb, Rb]; Keras's has one. tf2onnx writes it as
-// Wb, and zeros as Rb: trained both, their sum would move twice as far.
+// ONNX's LSTM adds two biases, [Wb, Rb]; Keras's has one, and so has its GRU
+// that resets before the product. tf2onnx writes it as Wb, and zeros as Rb:
+// trained both, their sum would move twice as far.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,15 +11,24 @@
 #include "frontend/quirks/Quirks.h"
 
 #include <map>
+#include <set>
 
 namespace zerograph::frontend {
 
 namespace {
 
-constexpr int kBias = 3; // of an LSTM's inputs
+constexpr int kBias = 3; // of the inputs
 
-/// Returns whether the second half of each row of [directions, 8 x hidden] is
-/// there and zero.
+/// Returns whether the operator adds Rb where it adds Wb.
+bool addsBoth(const onnx::NodeProto &node) {
+  const auto *after = findAttribute(node, "linear_before_reset");
+  return node.domain().empty() &&
+         (node.op_type() == "LSTM" ||
+          (node.op_type() == "GRU" && (after == nullptr || after->i() == 0)));
+}
+
+/// Returns whether the second half of each row, of a direction, is there and
+/// zero.
 bool hasOneBias(const onnx::TensorProto &tensor) {
   Shape shape = shapeOf(tensor);
   if (!isFloatType(tensor.data_type()) || shape.size() != 2 || shape[0] < 1 ||
@@ -48,8 +58,7 @@ public:
     // Nodes that are added stand at the end; the importer sorts them.
     for (int n = 0, count = graph.node_size(); n < count; ++n) {
       onnx::NodeProto &node = *graph.mutable_node(n);
-      bool biased = node.op_type() == "LSTM" && node.domain().empty() &&
-                    node.input_size() > kBias;
+      bool biased = addsBoth(node) && node.input_size() > kBias;
       auto bias =
           biased ? initializers.find(node.input(kBias)) : initializers.end();
       if (bias != initializers.end() && hasOneBias(*bias->second)) {
@@ -112,7 +121,8 @@ private:
   std::set<std::string> made;
 };
 
-void keepOneBias(onnx::GraphProto &graph) {
+void keepOneBias(ModelFile &file) {
+  onnx::GraphProto &graph = *file.model.mutable_graph();
   if (isOfTensorFlow(graph)) {
     Rewriter(graph).run();
   }
@@ -120,6 +130,6 @@ void keepOneBias(onnx::GraphProto &graph) {
 
 } // namespace
 
-const Quirk kTensorFlowLstm = {.repair = keepOneBias};
+const Quirk kTensorFlowBiases = {.repair = keepOneBias};
 
 } // namespace zerograph::frontend
