@@ -68,7 +68,9 @@ def _values(name: str, value) -> list[str]:
         return [f"{key}{':' if isinstance(one, Mapping) else '='}"
                 f"{_text(name, one)}" for key, one in value.items()]
     if isinstance(value, (list, tuple)):
-        # Of an empty list the option is not given.
+        if not value and name == "train":
+            raise InvalidArgument("train names nothing to train")
+        # With another empty list the option is not given.
         numeric = value and all(isinstance(one, numbers.Number) for one in value)
         texts = [_text(name, one) for one in value]
         return [",".join(texts)] if numeric else texts  # betas=(0.9, 0.95)

@@ -9,6 +9,8 @@ from package import need  # noqa: E402
 
 need("keras", "tensorflow", "tf2onnx", "onnx", "safetensors")
 
+import warnings  # noqa: E402
+
 import keras  # noqa: E402
 import numpy as np  # noqa: E402
 import tensorflow as tf  # noqa: E402
@@ -30,6 +32,48 @@ class Tied(keras.layers.Layer):
 
     def call(self, x):
         return ops.matmul(x, ops.transpose(self.embedding.embeddings))
+
+
+class Computed(keras.layers.Layer):
+    """A product with what is computed of a weight."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def build(self, shape):
+        self.kernel = self.add_weight(shape=(shape[-1], 4))
+
+    def call(self, x):
+        return ops.matmul(x, self.function(self.kernel))
+
+
+class Scaled(keras.layers.Layer):
+    """Multiplies with one number."""
+
+    def build(self, shape):
+        self.scale = self.add_weight(shape=(), initializer="ones")
+
+    def call(self, x):
+        return x * self.scale
+
+
+class Stopped(keras.layers.Layer):
+
+    def call(self, x):
+        return ops.stop_gradient(x)
+
+
+def flipped():
+    x = keras.Input([4, 6])
+    lstm = L.LSTM(5)
+    return keras.Model(x, L.Dense(3)(lstm(x) + lstm(ops.flip(x, 1))))
+
+
+def frozen_norm():
+    return sequential([8, 8, 2], L.Conv2D(4, 3, trainable=False),
+                      L.BatchNormalization(trainable=False), L.ReLU(),
+                      L.GlobalAveragePooling2D(), L.Dense(3))
 
 
 def tied():
@@ -64,6 +108,18 @@ MODELS = {
                                  L.Dense(8, "relu", trainable=False),
                                  L.Dense(3)),
     "tied": tied,
+    "flipped": flipped,
+    "frozen norm": frozen_norm,
+    "tiled": lambda: sequential([6], Computed(lambda x: ops.tile(x, [1, 2])),
+                                L.Dense(3)),
+    "cut": lambda: sequential([6], Computed(
+        lambda x: ops.concatenate([x[:, :2], x[:, 1:]], 1)), L.Dense(3)),
+    "normalized": lambda: sequential(
+        [6], L.Normalization(mean=[0.5] * 6, variance=[2.0] * 6), L.Dense(3)),
+    "scaled": lambda: sequential([6], Scaled(), L.Dense(3)),
+    "negated": lambda: sequential([6], Computed(lambda x: -x), L.Dense(3)),
+    "masked gru": lambda: sequential(
+        [5], L.Embedding(11, 6, mask_zero=True), L.GRU(5), L.Dense(3)),
     "attention": attention,
 }
 TRAINING = {
@@ -111,6 +167,8 @@ class Keras(Case):
         for mine, old in zip(model.get_weights(), before):
             np.testing.assert_array_equal(mine, old)
         batch = {name: x, "labels": labels}
+        self.assertEqual(train, sorted(each.path for each in
+                                       model.trainable_weights))
         plan = zg.compile(self.path("model.onnx"), example=batch,
                           loss="cross_entropy", train=train,
                           optimizer="sgd")
@@ -122,8 +180,7 @@ class Keras(Case):
         np.testing.assert_allclose(losses, expected, rtol=2e-5)
         trained = model.get_weights()
         model.set_weights(before)
-        zg.keras.load(model, self.path("trained.safetensors"),
-                      training=training)
+        zg.keras.load(model, self.path("trained.safetensors"))
         for weight, mine, wanted in zip(model.weights, model.get_weights(),
                                         trained):
             if "moving" not in weight.path:
@@ -140,24 +197,63 @@ class Keras(Case):
             with self.subTest(name):
                 self.check(make, training=True)
 
-    def test_tensors_have_the_names_of_weights(self):
-        model = keras.Sequential([keras.Input([2]), L.Dense(1, name="out")],
-                                 name="net")
-        self.assertEqual(zg.keras.export(model, self.path("model.onnx")),
-                         ["net/out/bias", "net/out/kernel"])
-
     def test_what_cannot_be_exported_is_said(self):
-        with self.assertRaisesRegex(zg.InvalidArgument, "no inputs yet"):
-            zg.keras.export(keras.Sequential([L.Dense(2)]), self.path("m.onnx"))
-        with self.assertRaisesRegex(zg.InvalidArgument, "gamma.*training=True"):
-            zg.keras.export(TRAINING["batch norm"](), self.path("m.onnx"))
-        model = sequential([2], L.Dense(2, dtype="float16"))
-        with self.assertRaisesRegex(zg.InvalidArgument, "expected float32"):
-            zg.keras.export(model, self.path("m.onnx"))
+        def refused(model, pattern, **options):
+            with self.assertRaisesRegex(zg.InvalidArgument, pattern):
+                zg.keras.export(model, self.path("m.onnx"), **options)
 
-        model = sequential([2], L.Dense(2))
-        with self.assertRaisesRegex(zg.InvalidArgument, "'other' of shape"):
-            zg.keras.load(model, {"other": np.zeros(2)})
+        refused(keras.Sequential([L.Dense(2)]), "nothing of its inputs")
+        refused(TRAINING["batch norm"](), "gamma.*training=True")
+        refused(sequential([2], L.Dense(2, dtype="mixed_bfloat16")),
+                "computes in bfloat16")
+        refused(sequential([2], L.Dense(2, trainable=False)),
+                "no weight that is trained")
+        for function in (ops.abs, ops.relu, lambda x: 2 * x):
+            refused(sequential([3], Computed(function)), "weight")
+        self.assertFalse(os.path.exists(self.path("m.onnx")))
+        model = keras.Sequential([keras.Input([2]), L.Dense(2, name="out")])
+        before = model.get_weights()
+        for arrays, pattern in (
+                ({"m/out/bias": np.ones(3)}, "has shape .3., expected .2."),
+                ({"m/out/bias": np.ones(2)}, "no values for '.*out/kernel'"),
+                ({}, "no values for")):
+            with self.assertRaisesRegex(zg.InvalidArgument, pattern):
+                zg.keras.load(model, arrays)
+        np.testing.assert_array_equal(model.get_weights()[1], before[1])
+
+    def test_what_differs_is_warned_of(self):
+        tokens = keras.Input([4])
+        stopped = Stopped()(L.Dense(4)(tokens))
+        with self.assertWarnsRegex(UserWarning, "gradient of dense"):
+            zg.keras.export(keras.Model(tokens, stopped + L.Dense(4)(tokens)),
+                            self.path("m.onnx"))
+        for options, warning in (
+                ({"kernel_regularizer": "l2"}, "losses that layers"),
+                ({"activity_regularizer": "l2"}, "losses that layers"),
+                ({"kernel_constraint": "non_neg"}, "the constraints of")):
+            with self.assertWarnsRegex(UserWarning, warning):
+                zg.keras.export(sequential([2], L.Dense(2, **options)),
+                                self.path("m.onnx"))
+
+    def test_several_inputs_and_outputs(self):
+        given = keras.Input([3], name="a"), keras.Input([2], name="b")
+        x = L.Concatenate()([L.Dense(4, "relu")(each) for each in given])
+        model = keras.Model(given, [L.Dense(3, name="first")(x),
+                                    L.Dense(1, name="second")(x)])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            train = zg.keras.export(model, self.path("m.onnx"), output="first")
+        with self.assertRaisesRegex(zg.InvalidArgument, "'third'; there are first"):
+            zg.keras.export(model, self.path("m.onnx"), output="third")
+        random = np.random.default_rng(0)
+        batch = {"a": random.normal(size=(4, 3)).astype(np.float32),
+                 "b": random.normal(size=(4, 2)).astype(np.float32),
+                 "labels": np.arange(4) % 3}
+        plan = zg.compile(self.path("m.onnx"), example=batch, loss_on="first",
+                          loss="cross_entropy", train=train)
+        with zg.Trainer(plan) as trainer:
+            losses = [float(trainer.step(batch, lr=0.1)) for _ in range(3)]
+        self.assertLess(losses[-1], losses[0])
 
 
 if __name__ == "__main__":
