@@ -100,4 +100,8 @@ def compile(model, example: Mapping[str, Any] | tuple | None = None,
     """
     if is_module(model):
         return _compile_module(model, example, loss, options)
+    if not isinstance(model, (str, os.PathLike)):
+        raise InvalidArgument(
+            f"expected MODEL.onnx or a module of PyTorch, found a {type(model)}; "
+            "zg.keras.export makes a file of a model of Keras")
     return compile_file(model, example, loss=loss, **options)

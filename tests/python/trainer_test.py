@@ -288,6 +288,16 @@ class Training(Case):
         with self.assertRaisesRegex(zg.Error, "no.zgplan"):
             zg.load(self.path("no.zgplan"))
 
+    def test_lists_that_are_empty(self):
+        plan = zg.compile(MLP, micro_batch=8, freeze=[])
+        self.assertEqual(plan.facts, zg.compile(MLP, micro_batch=8).facts)
+        with self.assertRaisesRegex(zg.InvalidArgument, "names nothing"):
+            zg.compile(MLP, micro_batch=8, train=[])
+
+    def test_what_is_no_model(self):
+        with self.assertRaisesRegex(zg.InvalidArgument, "found a .*zg.keras"):
+            zg.compile(object())
+
     def test_warnings_and_notes(self):
         with self.assertWarnsRegex(UserWarning, "allow_tf32") as caught:
             zg.compile(MLP, micro_batch=8, allow_tf32=True)
