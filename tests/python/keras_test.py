@@ -221,6 +221,19 @@ class Keras(Case):
                 zg.keras.load(model, arrays)
         np.testing.assert_array_equal(model.get_weights()[1], before[1])
 
+    def test_the_models_own_name_may_be_another(self):
+        def named(name):
+            return keras.Sequential([keras.Input([2]), L.Dense(2, name="out")],
+                                    name=name)
+
+        arrays = {"first/out/kernel": np.eye(2), "first/out/bias": np.ones(2)}
+        second = named("second")
+        zg.keras.load(second, arrays)
+        np.testing.assert_array_equal(second.get_weights()[0], np.eye(2))
+        functional = keras.Model(second.inputs, L.Dense(2)(second.outputs[0]))
+        with self.assertRaisesRegex(zg.InvalidArgument, "no values for"):
+            zg.keras.load(functional, {"other/kernel": np.eye(2), **arrays})
+
     def test_what_differs_is_warned_of(self):
         tokens = keras.Input([4])
         stopped = Stopped()(L.Dense(4)(tokens))
