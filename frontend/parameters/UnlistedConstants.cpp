@@ -54,8 +54,10 @@ bool UnlistedConstants::has(const onnx::TensorProto &tensor) const {
     return false;
   }
   return areSure(name) ||
-         (longDims(tensor) == 0 ? hasNodesName(name) && !isBias(tensor)
-                                : isMask(tensor));
+         (longDims(tensor) > 0
+              ? isMask(tensor)
+              // PyTorch's biases have names of their own.
+              : hasNodesName(name) && (ofTorchScript || !isBias(tensor)));
 }
 
 bool UnlistedConstants::areSure(const std::string &name) const {

@@ -12,6 +12,9 @@ namespace zerograph::frontend {
 
 namespace {
 
+/// The name of the dim of classes, to the user and in a file.
+constexpr char kClasses[] = "classes";
+
 /// "'logits' 8x4x5 (time, batch, 5)".
 std::string describe(const Scores &scores) {
   std::string text =
@@ -27,12 +30,18 @@ std::string describe(const Scores &scores) {
   return text;
 }
 
-/// The dim that has the name of the samples'; none where none or several have.
-std::optional<int64_t> namedBatch(const Scores &scores) {
-  auto found = absl::c_find(scores.names, scores.batch);
-  return scores.batch.empty() || absl::c_count(scores.names, scores.batch) != 1
+/// Returns the dim that the file gives a name; none where none or several have
+/// it.
+std::optional<int64_t> dimCalled(const Scores &scores,
+                                 const std::string &name) {
+  auto found = absl::c_find(scores.names, name);
+  return name.empty() || absl::c_count(scores.names, name) != 1
              ? std::nullopt
              : std::optional<int64_t>(found - scores.names.begin());
+}
+
+std::optional<int64_t> namedBatch(const Scores &scores) {
+  return dimCalled(scores, scores.batch);
 }
 
 bool isNamed(const Scores &scores, int64_t dim) {
@@ -54,8 +63,8 @@ ScoreDims parse(const Scores &scores, const std::string &given,
     return absl::c_find(names, name) - names.begin();
   };
   ScoreDims dims{placeOf("batch"), std::nullopt};
-  if (ofClasses || absl::c_linear_search(names, "classes")) {
-    dims.classes = placeOf("classes");
+  if (ofClasses || absl::c_linear_search(names, kClasses)) {
+    dims.classes = placeOf(kClasses);
   }
   return dims;
 }
@@ -135,6 +144,11 @@ ScoreDims decideScoreDims(const Scores &scores, const AddedLoss &loss,
   dims.batch = namedBatch(scores).value_or(scores.tracked.value_or(0));
   checkBatch(scores, given, dims.batch);
   if (!loss.ofClasses() || rank < 2) {
+    return dims;
+  }
+  std::optional<int64_t> classes = dimCalled(scores, kClasses);
+  if (classes && *classes != dims.batch) {
+    dims.classes = classes;
     return dims;
   }
   // The axis is counted with the samples moved to the front.

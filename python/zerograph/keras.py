@@ -82,6 +82,8 @@ def export(model: keras.Model, path: str | os.PathLike, *,
     for weight, value in zip(weights, values):
         _add_weight(graph, weight.name, value)
     _name_outputs(model, graph)
+    for each in graph.output:
+        _name_classes(each)
     names = {each.name for each in weights}
     if output is not None:
         names &= origins(graph, output)
@@ -203,6 +205,13 @@ def _add_constant(graph: onnx.GraphProto, tensor: onnx.TensorProto) -> None:
 def _add_weight(graph: onnx.GraphProto, name: str, value: np.ndarray) -> None:
     from onnx import numpy_helper
     graph.initializer.append(numpy_helper.from_array(value, name))
+
+
+def _name_classes(output: onnx.ValueInfoProto) -> None:
+    """Calls the last of several dims of a sample's what it is in Keras."""
+    dims = output.type.tensor_type.shape.dim
+    if len(dims) > 2 and not dims[-1].dim_param:
+        dims[-1].dim_param = "classes"
 
 
 def _name_outputs(model: keras.Model, graph: onnx.GraphProto) -> None:

@@ -53,6 +53,16 @@ TEST(LossDims, TheFileOrTheProgramSaysWhereSamplesAre) {
   EXPECT_THAT(orderOf(scores({4, 8}, {"", "n"})), ElementsAre(1, 0));
 }
 
+TEST(LossDims, TheFileSaysWhereClassesAre) {
+  EXPECT_THAT(orderOf(scores({2, 3, 3, 3}, {"n", "", "", "classes"})),
+              ElementsAre(0, 3, 1, 2));
+  EXPECT_THAT(orderOf(scores({2, 5, 5}, {"", "classes", ""})),
+              ElementsAre(0, 2, 1));
+  EXPECT_THAT(
+      orderOf(scores({2, 5, 5}, {"", "classes", ""}), "batch,length,classes"),
+      ElementsAre(0, 1, 2));
+}
+
 TEST(LossDims, TheOptionNamesThem) {
   EXPECT_THAT(orderOf(scores({4, 2, 5}), "time,batch,classes"),
               ElementsAre(1, 0, 2));

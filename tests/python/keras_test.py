@@ -102,6 +102,9 @@ MODELS = {
         [8, 8, 2], L.Conv2D(4, 3, activation="gelu"), L.PReLU(),
         L.DepthwiseConv2D(3, padding="same"), L.GlobalAveragePooling2D(),
         L.Dense(3)),
+    "segments": lambda: sequential(
+        [3, 3, 2], L.Conv2D(4, 3, padding="same", activation="relu"),
+        L.Conv2D(3, 1)),
     "lstm": lambda: sequential([4, 6], L.Bidirectional(L.LSTM(5)), L.Dense(3)),
     "gru": lambda: sequential([4, 6], L.GRU(5), L.Dense(3)),
     "frozen": lambda: sequential([6], L.Rescaling(0.5, 0.1),
