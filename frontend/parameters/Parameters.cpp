@@ -350,7 +350,7 @@ private:
   std::vector<std::string> adaptable; ///< what --lora could name
   /// One-element initializers that might have been parameters.
   std::vector<std::string> takenForConstants;
-  /// Of several elements, taken for constants.
+  /// Initializers of several elements that are taken for constants.
   std::vector<std::string> otherConstants;
   /// Taken for buffers, as they are called masks.
   std::vector<std::string> masks;

@@ -14,7 +14,7 @@ namespace zerograph::frontend {
 /// of TensorFlow that made it. (Of a model from JAX all weights are constants.)
 bool isOfTensorFlow(const onnx::GraphProto &graph);
 
-/// What tf2onnx made an initializer of, by its name.
+/// Says what tf2onnx made an initializer of.
 enum class Origin {
   variable, ///< "dense/Add/ReadVariableOp:0"
   arranged, ///< "conv/Squeeze:0": a variable in another shape, or a constant
@@ -22,6 +22,7 @@ enum class Origin {
   unknown
 };
 
+/// Returns what the name tells.
 Origin originOf(const std::string &name);
 
 } // namespace zerograph::frontend

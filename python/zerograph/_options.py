@@ -70,7 +70,7 @@ def _values(name: str, value) -> list[str]:
     if isinstance(value, (list, tuple)):
         if not value and name == "train":
             raise InvalidArgument("train names nothing to train")
-        # With another empty list the option is not given.
+        # Another empty list is an option that is not given.
         numeric = value and all(isinstance(one, numbers.Number) for one in value)
         texts = [_text(name, one) for one in value]
         return [",".join(texts)] if numeric else texts  # betas=(0.9, 0.95)

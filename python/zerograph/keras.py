@@ -106,7 +106,7 @@ def load(model: keras.Model, weights: str | os.PathLike | Mapping[str, Any]
         weights = load_file(os.fspath(weights))
     mine = {each.path: each for each in model.weights}
     ends = collections.Counter(path.partition("/")[2] for path in mine)
-    # Of "layer/kernel" what follows the first part says too little.
+    # "kernel", of "layer/kernel", says too little.
     parts = {path.partition("/")[2]: each for path, each in mine.items()
              if path.count("/") > 1 and ends[path.partition("/")[2]] == 1}
     chosen = {}

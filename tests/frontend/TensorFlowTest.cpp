@@ -83,8 +83,7 @@ TEST(TensorFlow, NamesTellVariablesFromConstants) {
                                             "const_fold_opt__8")));
 }
 
-/// Where no initializer is a variable, as of a model from JAX, constants are
-/// its weights.
+/// A model from JAX has no variables: constants are its weights.
 TEST(TensorFlow, ConstantsOfAFileWithoutVariablesAreTrained) {
   std::map<std::string, std::string> names = kDenseNames;
   names["kernel"] = "m/Const_1:0";
@@ -125,14 +124,14 @@ TEST(TensorFlow, OperatorsThatItLeavesAreConverted) {
   }
 }
 
-/// As of tf2onnx with --opset 13.
+/// tf2onnx has --opset 13, which has no CastLike.
 TEST(TensorFlow, OperatorsAreConvertedInOldOperatorSetsToo) {
   Imported imported = import(R"(<ir_version: 7, opset_import: ["" : 13]>
 g (float[1] x) => (float[1] y) { y = Erfc (x) })");
   EXPECT_NEAR(run(imported, {{0.5}})[0], std::erfc(0.5), 1e-6);
 }
 
-/// What was arranged may have been a constant: what it holds decides.
+/// An arranged tensor may have been a constant: its elements decide.
 TEST(TensorFlow, ConstantsThatWereArrangedAreToldByWhatTheyHold) {
   std::map<std::string, std::string> names = kDenseNames;
   names["six"] = "m/Cast:0";
@@ -181,7 +180,7 @@ g (float[2, 1, 1] x) => (float loss)
   EXPECT_EQ(run(keras, with(9)), run(other, with(0)));
 }
 
-/// And so has a GRU that resets before the product, alone.
+/// A GRU has one if it resets before the product.
 TEST(TensorFlow, AGruMayHaveOneBias) {
   auto with = [](const std::string &attribute, double second) {
     Imported imported = importTensorFlow(

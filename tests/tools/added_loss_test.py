@@ -279,7 +279,7 @@ class AddedLoss(Case):
                 self.succeeds(*base, right, "--loss-on", "z")
 
     def test_probabilities_elsewhere_are_no_scores_either(self):
-        """As Keras's files have them, and softmaxes that are written out."""
+        """Keras's files have them, and softmaxes are written out."""
         turn = {"perm": [1, 0]}
         for nodes in (
                 [node("last", "Softmax", ["z"], ["q"]),
