@@ -16,18 +16,6 @@ namespace {
 /// Most names that a message lists.
 constexpr size_t kMaxNames = 8;
 
-void eachBody(onnx::NodeProto &node,
-              llvm::function_ref<void(onnx::GraphProto &)> visit) {
-  for (onnx::AttributeProto &attribute : *node.mutable_attribute()) {
-    if (attribute.has_g()) {
-      visit(*attribute.mutable_g());
-    }
-    for (onnx::GraphProto &graph : *attribute.mutable_graphs()) {
-      visit(graph);
-    }
-  }
-}
-
 void eachInitializer(onnx::GraphProto &graph,
                      llvm::function_ref<void(TensorProto &)> visit) {
   for (TensorProto &tensor : *graph.mutable_initializer()) {
@@ -47,15 +35,6 @@ void unpack(const std::string &bytes, Field &field) {
 }
 
 } // namespace
-
-void eachNodes(Nodes &nodes, llvm::function_ref<void(Nodes &)> visit) {
-  visit(nodes);
-  for (onnx::NodeProto &node : nodes) {
-    eachBody(node, [&](onnx::GraphProto &body) {
-      eachNodes(*body.mutable_node(), visit);
-    });
-  }
-}
 
 void eachNodes(onnx::ModelProto &model,
                llvm::function_ref<void(Nodes &)> visit) {

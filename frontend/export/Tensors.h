@@ -3,9 +3,7 @@
 #ifndef ZEROGRAPH_FRONTEND_EXPORT_TENSORS_H
 #define ZEROGRAPH_FRONTEND_EXPORT_TENSORS_H
 
-#include "onnx/onnx_pb.h"
-
-#include "llvm/ADT/STLFunctionalExtras.h"
+#include "frontend/file/Nodes.h"
 
 #include <map>
 #include <string>
@@ -14,10 +12,8 @@ namespace zerograph::frontend {
 
 /// Calls `visit` for the node lists of the graph, of the bodies of its nodes,
 /// and of functions, each once.
-using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
 void eachNodes(onnx::ModelProto &model,
                llvm::function_ref<void(Nodes &)> visit);
-void eachNodes(Nodes &nodes, llvm::function_ref<void(Nodes &)> visit);
 
 /// Calls `visit` for every tensor: initializers and attributes, also those of
 /// bodies and functions.

@@ -8,6 +8,7 @@
 
 #include "frontend/base/Error.h"
 #include "frontend/file/ModelFile.h"
+#include "frontend/file/Nodes.h"
 
 #include "onnx/defs/schema.h"
 #include "onnx/inliner/inliner.h"
@@ -22,24 +23,16 @@ namespace {
 
 using onnx::FunctionProto;
 using onnx::NodeProto;
-using Nodes = google::protobuf::RepeatedPtrField<NodeProto>;
 using Key = std::tuple<std::string, std::string, std::string>;
 using Functions = std::map<Key, FunctionProto *>;
 
 /// Calls visit(node) for the nodes, and for those in their bodies.
-template <typename Visit>
-void eachNode(Nodes &nodes, const Visit &visit) {
-  for (NodeProto &node : nodes) {
-    visit(node);
-    for (onnx::AttributeProto &attribute : *node.mutable_attribute()) {
-      if (attribute.has_g()) {
-        eachNode(*attribute.mutable_g()->mutable_node(), visit);
-      }
-      for (onnx::GraphProto &graph : *attribute.mutable_graphs()) {
-        eachNode(*graph.mutable_node(), visit);
-      }
+void eachNode(Nodes &all, llvm::function_ref<void(NodeProto &)> visit) {
+  eachNodes(all, [&](Nodes &nodes) {
+    for (NodeProto &node : nodes) {
+      visit(node);
     }
-  }
+  });
 }
 
 /// Gives a call of a function the attributes that it leaves out.

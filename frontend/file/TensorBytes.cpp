@@ -210,4 +210,30 @@ HostTensor readTensor(const TensorProto &tensor, const ModelFile *file) {
   return decode(tensor, readBytes(tensor, file));
 }
 
+bool isTransposed(const std::string &copy, const Shape &shape,
+                  const std::string &original, const Shape &from,
+                  const std::vector<size_t> &order, size_t element) {
+  Shape strides = rowMajor(from), at(shape.size(), 0);
+  int64_t place = 0;
+  for (size_t i = 0; i < copy.size(); i += element) {
+    if (std::memcmp(&copy[i], &original[place * element], element) != 0) {
+      return false;
+    }
+    for (size_t dim = shape.size(); dim-- > 0;) {
+      place += strides[order[dim]];
+      if (++at[dim] < shape[dim]) {
+        break;
+      }
+      place -= at[dim] * strides[order[dim]];
+      at[dim] = 0;
+    }
+  }
+  return true;
+}
+
+bool isSplat(const std::string &bytes, size_t element) {
+  return bytes.size() <= element || std::memcmp(bytes.data(), &bytes[element],
+                                                bytes.size() - element) == 0;
+}
+
 } // namespace zerograph::frontend

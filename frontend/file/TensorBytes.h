@@ -6,6 +6,7 @@
 #include "frontend/base/HostTensor.h"
 
 #include <string>
+#include <vector>
 
 namespace zerograph::frontend {
 
@@ -19,6 +20,15 @@ int64_t byteCount(const onnx::TensorProto &tensor);
 bool hasNoData(const onnx::TensorProto &tensor);
 /// The elements that little-endian `bytes`, byteCount of them, stand for.
 HostTensor decode(const onnx::TensorProto &tensor, const std::string &bytes);
+
+/// Returns whether the bytes `copy`, of `shape`, are Transpose(original, order)
+/// of those of shape `from`; an element has `element` bytes.
+bool isTransposed(const std::string &copy, const Shape &shape,
+                  const std::string &original, const Shape &from,
+                  const std::vector<size_t> &order, size_t element);
+/// Returns whether all elements are the same: they tell nothing of where they
+/// are from.
+bool isSplat(const std::string &bytes, size_t element);
 
 } // namespace zerograph::frontend
 

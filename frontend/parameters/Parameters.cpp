@@ -217,8 +217,8 @@ private:
 
   /// The first wish for adapters that matches.
   const AdapterWish *wishFor(const onnx::TensorProto &tensor) {
-    if (longDims(tensor) < 2 || !isUnnamedParameter(tensor) ||
-        !isReached(tensor.name())) {
+    if (options.adapters.empty() || longDims(tensor) < 2 ||
+        !isUnnamedParameter(tensor) || !isReached(tensor.name())) {
       return nullptr;
     }
     adaptable.push_back(tensor.name());

@@ -29,34 +29,6 @@ namespace {
 /// More dims are not permuted: there are too many ways.
 constexpr size_t kMaxRank = 5;
 
-/// Returns whether `copy` is Transpose(original, order).
-bool isTransposed(const std::string &copy, const Shape &shape,
-                  const std::string &original, const Shape &from,
-                  const std::vector<size_t> &order, size_t element) {
-  Shape strides = rowMajor(from), at(shape.size(), 0);
-  int64_t place = 0;
-  for (size_t i = 0; i < copy.size(); i += element) {
-    if (std::memcmp(&copy[i], &original[place * element], element) != 0) {
-      return false;
-    }
-    for (size_t dim = shape.size(); dim-- > 0;) {
-      place += strides[order[dim]];
-      if (++at[dim] < shape[dim]) {
-        break;
-      }
-      place -= at[dim] * strides[order[dim]];
-      at[dim] = 0;
-    }
-  }
-  return true;
-}
-
-/// All elements are the same: they tell nothing of where they are from.
-bool isSplat(const std::string &bytes, size_t element) {
-  return bytes.size() <= element || std::memcmp(bytes.data(), &bytes[element],
-                                                bytes.size() - element) == 0;
-}
-
 /// Returns whether the exporter named a value by an operator that arranges or
 /// scales what is there: "permute", "mul_3". It names a computed table "cos".
 bool isOfOperand(absl::string_view name) {

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "frontend/file/Nodes.h"
 #include "frontend/quirks/Quirks.h"
 
 namespace zerograph::frontend {
@@ -34,8 +35,6 @@ const Rewriting *rewritingOf(const onnx::NodeProto &node) {
   return nullptr;
 }
 
-using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
-
 void add(Nodes &nodes, const onnx::NodeProto &from, const char *op,
          std::initializer_list<std::string> inputs, const std::string &output) {
   onnx::NodeProto &node = *nodes.Add();
@@ -52,18 +51,14 @@ public:
   explicit Converter(ModelFile &file)
       : graph(*file.model.mutable_graph()), opset(file.opset) {}
 
-  void run() { convert(*graph.mutable_node()); }
+  void run() {
+    eachNodes(*graph.mutable_node(), [&](Nodes &nodes) { convert(nodes); });
+  }
 
 private:
-  /// Converts the nodes, and those of their bodies.
   void convert(Nodes &nodes) {
     Nodes converted;
     for (onnx::NodeProto &node : nodes) {
-      for (onnx::AttributeProto &attribute : *node.mutable_attribute()) {
-        if (attribute.has_g()) {
-          convert(*attribute.mutable_g()->mutable_node());
-        }
-      }
       if (const Rewriting *rewriting = rewritingOf(node)) {
         rewrite(converted, node, *rewriting);
       } else {

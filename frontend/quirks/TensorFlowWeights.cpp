@@ -15,8 +15,6 @@
 #include "absl/strings/match.h"
 #include "runtime/base/Text.h"
 
-#include <functional>
-
 using onnx::TensorProto;
 
 namespace zerograph::frontend {
@@ -76,11 +74,11 @@ private:
         absl::EndsWith(name, "/batchnorm/sub:0") ||
         absl::EndsWith(name, "/merged_input:0")) {
       folded.push_back(name);
-    } else if (readers > 1 && isSplat(tensor)) {
+    } else if (readers > 1 && isOneValue(tensor)) {
       joined.push_back(name);
     }
     if (absl::StrContains(name, "/transpose") && tensor.dims_size() == 2 &&
-        !isSplat(tensor)) {
+        !isOneValue(tensor)) {
       findOriginal(tensor);
     }
   }
@@ -101,33 +99,29 @@ private:
   /// Returns whether an initializer is added to the value, perhaps after it was
   /// rearranged up to `moves` times.
   bool isBiased(const std::string &value, int moves = 4) const {
-    auto readers = model.graph.users.find(value);
-    return readers != model.graph.users.end() &&
-           absl::c_any_of(readers->second, [&](int n) {
-             const onnx::NodeProto &node = model.graph.proto.node(n);
-             const std::string &op = node.op_type();
-             bool moved =
-                 moves > 0 && node.output_size() == 1 &&
-                 (op == "Reshape" || op == "Transpose" || op == "Squeeze");
-             return op == "Add" ? absl::c_any_of(node.input(), isInitializer())
-                                : moved && isBiased(node.output(0), moves - 1);
-           });
-  }
-
-  std::function<bool(const std::string &)> isInitializer() const {
-    return [&](const std::string &name) {
+    auto isInitializer = [&](const std::string &name) {
       return model.graph.initializers.count(name) != 0;
     };
+    auto isBiasedBy = [&](int n) {
+      const onnx::NodeProto &node = model.graph.proto.node(n);
+      const std::string &op = node.op_type();
+      if (op == "Add") {
+        return absl::c_any_of(node.input(), isInitializer);
+      }
+      bool moved = op == "Reshape" || op == "Transpose" || op == "Squeeze";
+      return moved && moves > 0 && node.output_size() == 1 &&
+             isBiased(node.output(0), moves - 1);
+    };
+    auto readers = model.graph.users.find(value);
+    return readers != model.graph.users.end() &&
+           absl::c_any_of(readers->second, isBiasedBy);
   }
 
-  bool isSplat(const TensorProto &tensor) const {
-    int64_t count = elementCount(shapeOf(tensor));
-    if (count < 2 || !isReadable(model.file, tensor)) {
-      return false;
-    }
-    std::string bytes = readBytes(tensor, &model.file);
-    size_t element = typeBytes(tensor.data_type());
-    return bytes.compare(0, bytes.size() - element, bytes, element) == 0;
+  bool isOneValue(const TensorProto &tensor) const {
+    return elementCount(shapeOf(tensor)) > 1 &&
+           isReadable(model.file, tensor) &&
+           isSplat(readBytes(tensor, &model.file),
+                   typeBytes(tensor.data_type()));
   }
 
   /// Finds the trained matrix that this one is the transpose of.
@@ -149,18 +143,9 @@ private:
         !isReadable(model.file, from)) {
       return false;
     }
-    std::string a = readBytes(copy, &model.file);
-    std::string b = readBytes(from, &model.file);
-    size_t element = typeBytes(copy.data_type());
-    for (int64_t row = 0; row < shape[0]; ++row) {
-      for (int64_t col = 0; col < shape[1]; ++col) {
-        if (a.compare((row * shape[1] + col) * element, element, b,
-                      (col * shape[0] + row) * element, element) != 0) {
-          return false;
-        }
-      }
-    }
-    return true;
+    return isTransposed(readBytes(copy, &model.file), shape,
+                        readBytes(from, &model.file), shapeOf(from), {1, 0},
+                        typeBytes(copy.data_type()));
   }
 
   void warn(const std::vector<std::string> &names, const char *what) {

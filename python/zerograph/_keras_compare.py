@@ -8,7 +8,7 @@ import typing
 
 import numpy as np
 
-from ._keras_model import call, list_of, other_values, trained_weights
+from ._keras_model import call, list_of, other_values
 from ._library import InvalidArgument, warn
 
 if typing.TYPE_CHECKING:
@@ -45,18 +45,26 @@ def _reads(node: onnx.NodeProto) -> list[str]:
                            for name in _reads(each))]
 
 
-def compare_with_keras(model: keras.Model, path: str | os.PathLike, training: bool
-             ) -> None:
-    """Warns where the file's loss or gradients are not Keras's, by a mean of
-    squares for each output."""
+def compare_with_keras(model: keras.Model, weights: list[keras.Variable],
+                       path: str | os.PathLike, graph: onnx.GraphProto,
+                       training: bool) -> None:
+    """Warns where loss or gradients of the file, which has the graph, are not
+    Keras's, by a mean of squares for each output."""
+    from onnx import TensorProto
     try:
         batch = _made_up(model)
     except ValueError as error:
         warn(f"the file was not compared with Keras: {error}")
         return
-    for name in _float_outputs(path):
+    outputs = [each.name for each in graph.output
+               if each.type.tensor_type.elem_type == TensorProto.FLOAT]
+    for index, name in enumerate(outputs):
+        reached = origins(graph, name)
+        used = [each for each in weights if each.path in reached]
+        if not used:
+            continue
         try:
-            apart = _apart(model, path, batch, name, training)
+            apart = _apart(model, used, path, batch, (index, name), training)
         except InvalidArgument as error:
             warn(f"the file was not compared with Keras: {error}")
             return
@@ -82,52 +90,37 @@ def _made_up(model: keras.Model) -> dict[str, np.ndarray]:
     return batch
 
 
-def _graph(path: str | os.PathLike) -> onnx.GraphProto:
-    import onnx
-    return onnx.load(os.fspath(path)).graph
-
-
-def _float_outputs(path: str | os.PathLike) -> list[str]:
-    from onnx import TensorProto
-    return [each.name for each in _graph(path).output
-            if each.type.tensor_type.elem_type == TensorProto.FLOAT]
-
-
-def _apart(model: keras.Model, path: str | os.PathLike,
-           batch: dict[str, np.ndarray], output: str, training: bool
-           ) -> list[str]:
-    """Returns what differs: the loss, or the weights of other gradients."""
+def _apart(model: keras.Model, weights: list[keras.Variable],
+           path: str | os.PathLike, batch: dict[str, np.ndarray],
+           output: tuple[int, str], training: bool) -> list[str]:
+    """Returns what differs: the loss, or the weights of other gradients.
+    `output`: its number among those of floats, and its name."""
     import tensorflow as tf
     from . import Trainer, compile
-    index = _float_outputs(path).index(output)
+    index, name = output
     given = [tf.constant(batch[each.name]) for each in model.inputs]
-    weights = trained_weights(model)
-    with other_values(model, [], []):
-        with tf.GradientTape() as tape:
-            results = tf.nest.flatten(call(model, given, training))
-            result = [each for each in results if each.dtype == tf.float32][index]
-            labels = np.random.default_rng(2).normal(
-                size=result.shape).astype(np.float32)
-            loss = tf.reduce_mean((result - labels) ** 2)
-        gradients = {each.path: gradient for each, gradient in zip(
-            weights, tape.gradient(loss, [each.value for each in weights]))}
-    used = sorted(gradients.keys() & origins(_graph(path), output))
-    if not used:
-        return []
-    plan = compile(path, example={**batch, "labels": labels}, loss="mse",
-                   loss_on=output, train=used, optimizer="sgd")
+    with other_values(model, [], []), tf.GradientTape() as tape:
+        results = tf.nest.flatten(call(model, given, training))
+        result = [each for each in results if each.dtype == tf.float32][index]
+        labels = np.random.default_rng(2).normal(
+            size=result.shape).astype(np.float32)
+        loss = tf.reduce_mean((result - labels) ** 2)
+    gradients = tape.gradient(loss, [each.value for each in weights])
+    batch = {**batch, "labels": labels}
+    plan = compile(path, example=batch, loss="mse", loss_on=name,
+                   train=[each.path for each in weights], optimizer="sgd")
     with Trainer(plan) as trainer, tempfile.TemporaryDirectory() as folder:
-        mine = float(trainer.step({**batch, "labels": labels}, lr=1.0))
+        mine = float(trainer.step(batch, lr=1.0))
         trainer.save_weights(os.path.join(folder, "w.safetensors"))
         from safetensors.numpy import load_file
         after = load_file(os.path.join(folder, "w.safetensors"))
     if not np.isclose(mine, float(loss), rtol=_APART):
         return [f"loss {mine:.6g} in place of {float(loss):.6g}"]
-    before = {each.path: np.asarray(each) for each in weights}
-    wanted = {name: np.zeros(before[name].shape) if gradients[name] is None
-              else np.asarray(tf.convert_to_tensor(gradients[name]))
-              for name in used}
-    most = max(float(np.abs(each).max()) for each in wanted.values())
-    return [f"gradient of {name}" for name in used
-            if np.abs(before[name] - after[name] - wanted[name]).max() >
-            _APART * max(float(np.abs(wanted[name]).max()), _APART * most)]
+    wanted = [np.zeros(each.shape) if gradient is None else
+              np.asarray(tf.convert_to_tensor(gradient))
+              for each, gradient in zip(weights, gradients)]
+    most = [float(np.abs(each).max()) for each in wanted]
+    return [f"gradient of {each.path}"
+            for each, theirs, own in zip(weights, wanted, most)
+            if np.abs(np.asarray(each) - after[each.path] - theirs).max() >
+            _APART * max(own, _APART * max(most))]

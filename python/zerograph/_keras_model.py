@@ -57,7 +57,7 @@ def trained_weights(model: keras.Model) -> list[keras.Variable]:
 
 @contextlib.contextmanager
 def other_values(model: keras.Model, weights: list[keras.Variable],
-            values: list[np.ndarray]) -> Iterator[None]:
+                 values: list[np.ndarray]) -> Iterator[None]:
     """Gives the weights other values; all of the model is afterwards as it
     was."""
     variables = list(model.variables)

@@ -57,6 +57,7 @@ def export(model: keras.Model, path: str | os.PathLike, *,
     Loss and gradients of the file are compared with Keras's for a few made up
     samples; a warning says where they differ. `compare=False` leaves that out.
     """
+    from onnx import TensorProto, numpy_helper
     trained = trained_weights(model)
     values = [np.asarray(each) for each in trained]
     weights = numbered([each.path for each in trained],
@@ -67,8 +68,8 @@ def export(model: keras.Model, path: str | os.PathLike, *,
     graph.name = "keras"
     places, maker = Places(weights), Maker(weights)
     for initializer in [each for each in graph.initializer
-                        if each.data_type == 1]:
-        array = _array(initializer)
+                        if each.data_type == TensorProto.FLOAT]:
+        array = numpy_helper.to_array(initializer)
         found = places.of(array)
         if found is not None:
             graph.initializer.remove(initializer)
@@ -91,7 +92,7 @@ def export(model: keras.Model, path: str | os.PathLike, *,
         with open(temporary, "wb") as out:
             out.write(file.SerializeToString())
     if compare:
-        compare_with_keras(model, path, training)
+        compare_with_keras(model, trained, path, graph, training)
     _warn_of_losses(model)
     return sorted(names)
 
@@ -189,11 +190,6 @@ def _check_all(model: keras.Model, missing: list[str]) -> None:
               "model is exported")
     raise InvalidArgument(f"the file has no tensor for {list_of(missing)}: "
                           f"unused, or folded into others; {advice}")
-
-
-def _array(initializer: onnx.TensorProto) -> np.ndarray:
-    from onnx import numpy_helper
-    return np.array(numpy_helper.to_array(initializer))
 
 
 def _add_constant(graph: onnx.GraphProto, tensor: onnx.TensorProto) -> None:

@@ -12,12 +12,6 @@ ImportOptions twoSamples() {
   return options;
 }
 
-/// Returns whether the parameter is there and trained.
-bool isTrained(const Imported &imported, const std::string &name) {
-  auto parameter = imported.parameter(name);
-  return parameter && parameter.getTrainable();
-}
-
 TEST(ConstantWeight, WhereOperatorsTakeWeights) {
   Imported imported = import(R"(
 g (float[batch, 4] x) => (float loss) {
@@ -31,8 +25,8 @@ g (float[batch, 4] x) => (float loss) {
 })",
                              twoSamples());
   ASSERT_TRUE(imported.status.ok()) << imported.status;
-  EXPECT_TRUE(isTrained(imported, "w"));
-  EXPECT_TRUE(isTrained(imported, "b"));
+  EXPECT_TRUE(imported.isTrained("w"));
+  EXPECT_TRUE(imported.isTrained("b"));
   EXPECT_FALSE(imported.parameter("half"));
   // Their bytes lie in no initializer of the file.
   EXPECT_EQ(imported.report.inline_weights.size(), 2u);
@@ -58,7 +52,7 @@ g (float[batch, 4] x) => (float loss) {
                              twoSamples());
   ASSERT_TRUE(imported.status.ok()) << imported.status;
   for (const char *name : {"c", "v", "scale", "offset"}) {
-    EXPECT_TRUE(isTrained(imported, name)) << name;
+    EXPECT_TRUE(imported.isTrained(name)) << name;
   }
   EXPECT_FALSE(imported.parameter("half"));
 }
@@ -76,7 +70,7 @@ g (float[batch, 4] x) => (float loss)
 })",
                              twoSamples());
   ASSERT_TRUE(imported.status.ok()) << imported.status;
-  EXPECT_TRUE(isTrained(imported, "v"));
+  EXPECT_TRUE(imported.isTrained("v"));
   EXPECT_FALSE(imported.parameter("w"));
 }
 
@@ -95,7 +89,7 @@ g (float[batch, 4] x) => (float loss)
 })",
                              twoSamples());
   ASSERT_TRUE(imported.status.ok()) << imported.status;
-  EXPECT_TRUE(isTrained(imported, "w"));
+  EXPECT_TRUE(imported.isTrained("w"));
   EXPECT_FALSE(imported.parameter("c"));
 }
 

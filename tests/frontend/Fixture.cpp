@@ -46,6 +46,11 @@ ParameterAttr Imported::parameter(const std::string &name) const {
   return {};
 }
 
+bool Imported::isTrained(const std::string &name) const {
+  auto found = parameter(name);
+  return found && found.getTrainable();
+}
+
 Imported importFile(const std::string &path, const ImportOptions &options) {
   Imported result;
   result.context = std::make_unique<mlir::MLIRContext>();

@@ -30,6 +30,8 @@ struct Imported {
   mlir::zg::nn::InputAttr input(unsigned i) const;
   /// The parameter attribute of that name, or null.
   mlir::zg::nn::ParameterAttr parameter(const std::string &name) const;
+  /// Returns whether the parameter is there and trained.
+  bool isTrained(const std::string &name) const;
 };
 
 Imported importFile(const std::string &path, const ImportOptions &options = {});

@@ -35,12 +35,6 @@ Imported importTensorFlow(const std::string &text,
   return importFile(write(model), options);
 }
 
-/// Returns whether the parameter is there and trained.
-bool isTrained(const Imported &imported, const std::string &name) {
-  auto parameter = imported.parameter(name);
-  return parameter && parameter.getTrainable();
-}
-
 constexpr char kDense[] = R"(
 g (float[2, 2] x) => (float loss)
 <float[2, 1] kernel = {1, 2}, float[1] bias = {3}, float six = {6},
@@ -65,11 +59,11 @@ const std::map<std::string, std::string> kDenseNames = {
 TEST(TensorFlow, NamesTellVariablesFromConstants) {
   Imported imported = importTensorFlow(kDense, kDenseNames);
   ASSERT_TRUE(imported.status.ok()) << imported.status;
-  EXPECT_TRUE(isTrained(imported, "m/dense/Cast/ReadVariableOp:0"));
-  EXPECT_TRUE(isTrained(imported, "m/dense/Add/ReadVariableOp:0"));
-  EXPECT_TRUE(isTrained(imported, "const_fold_opt__8"));
+  EXPECT_TRUE(imported.isTrained("m/dense/Cast/ReadVariableOp:0"));
+  EXPECT_TRUE(imported.isTrained("m/dense/Add/ReadVariableOp:0"));
+  EXPECT_TRUE(imported.isTrained("const_fold_opt__8"));
   for (const char *name : {"m/norm/Sub/y:0", "const_fold_opt__7"}) {
-    EXPECT_FALSE(isTrained(imported, name)) << name;
+    EXPECT_FALSE(imported.isTrained(name)) << name;
   }
   EXPECT_EQ(imported.report.notes.size(), 2u);
   EXPECT_THAT(imported.report.notes,
@@ -91,7 +85,7 @@ TEST(TensorFlow, ConstantsOfAFileWithoutVariablesAreTrained) {
   Imported imported = importTensorFlow(kDense, names);
   ASSERT_TRUE(imported.status.ok()) << imported.status;
   for (const char *name : {"m/Const_1:0", "m/Const_2:0", "m/norm/Sub/y:0"}) {
-    EXPECT_TRUE(isTrained(imported, name)) << name;
+    EXPECT_TRUE(imported.isTrained(name)) << name;
   }
 }
 
@@ -101,10 +95,10 @@ TEST(Parameters, AreToldFromConstantsByTheirUse) {
   Imported imported = import(kDense);
   ASSERT_TRUE(imported.status.ok()) << imported.status;
   for (const char *name : {"kernel", "bias", "mean", "scale"}) {
-    EXPECT_TRUE(isTrained(imported, name)) << name;
+    EXPECT_TRUE(imported.isTrained(name)) << name;
   }
   EXPECT_FALSE(imported.parameter("six"));
-  EXPECT_FALSE(isTrained(imported, "mask"));
+  EXPECT_FALSE(imported.isTrained("mask"));
 }
 
 TEST(TensorFlow, OperatorsThatItLeavesAreConverted) {
@@ -140,8 +134,8 @@ TEST(TensorFlow, ConstantsThatWereArrangedAreToldByWhatTheyHold) {
   Imported imported = importTensorFlow(kDense, names);
   ASSERT_TRUE(imported.status.ok()) << imported.status;
   EXPECT_FALSE(imported.parameter("m/Cast:0"));
-  EXPECT_FALSE(isTrained(imported, "m/Reshape:0"));
-  EXPECT_TRUE(isTrained(imported, "m/norm/Reshape_1:0"));
+  EXPECT_FALSE(imported.isTrained("m/Reshape:0"));
+  EXPECT_TRUE(imported.isTrained("m/norm/Reshape_1:0"));
 }
 
 /// A file may say anything: nodes are checked later.
@@ -169,7 +163,7 @@ g (float[2, 1, 1] x) => (float loss)
   std::map<std::string, std::string> names = {{"w", "m/ReadVariableOp:0"}};
   Imported keras = importTensorFlow(text, names), other = import(text);
   ASSERT_TRUE(keras.status.ok() && other.status.ok()) << keras.status;
-  EXPECT_TRUE(isTrained(keras, "b"));
+  EXPECT_TRUE(keras.isTrained("b"));
   auto with = [](double second) {
     return std::vector<Numbers>{{1, 2},
                                 {1, 2, 3, 4},
