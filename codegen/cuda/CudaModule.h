@@ -60,9 +60,8 @@ public:
   /// runtime/device/cuda/FoldKernel.h.
   void addFold(Type wire, StringRef symbol);
 
-  /// All kernels as LLVM's code, before a target is chosen: what becomes PTX,
-  /// and what tests run on the CPU. Null on an error, which was reported. The
-  /// builder is empty afterwards.
+  /// Returns all kernels as LLVM's code, before a target is chosen. Null on an
+  /// error, which was reported. The builder is empty afterwards.
   std::unique_ptr<llvm::Module> finish(llvm::LLVMContext &context);
 
 private:

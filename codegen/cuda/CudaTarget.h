@@ -10,8 +10,8 @@
 
 namespace mlir::zg {
 
-/// The architecture of tests/emulator: a plan for it holds the text of LLVM's
-/// code, from which PTX would be made.
+/// The architecture of tests/emulator, which runs PTX for sm_80. What libraries
+/// are given is less than on a GPU.
 inline constexpr llvm::StringLiteral kEmulated = "emulated";
 
 /// PTX for one architecture, which the driver compiles for it and for those

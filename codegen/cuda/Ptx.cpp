@@ -28,19 +28,15 @@ makeTargetMachine(const CudaTarget &target, std::string &error) {
   }();
   (void)initialized;
   // So every product and sum says `.rn`, and ptxas contracts nothing either.
-  return emit::openTargetMachine("nvptx64-nvidia-cuda", target.architecture,
-                                 kPtxVersion, error);
+  return emit::openTargetMachine(
+      "nvptx64-nvidia-cuda",
+      target.architecture == kEmulated ? "sm_80" : target.architecture,
+      kPtxVersion, error);
 }
 
 FailureOr<std::string> cuda::toPtx(llvm::Module &module,
                                    const CudaTarget &target,
                                    std::string &error) {
-  llvm::SmallString<0> text;
-  llvm::raw_svector_ostream stream(text);
-  if (target.architecture == kEmulated) {
-    module.print(stream, nullptr);
-    return std::string(text);
-  }
   std::unique_ptr<llvm::TargetMachine> machine =
       makeTargetMachine(target, error);
   if (!machine) {
@@ -48,6 +44,8 @@ FailureOr<std::string> cuda::toPtx(llvm::Module &module,
   }
   module.setDataLayout(machine->createDataLayout());
   module.setTargetTriple(machine->getTargetTriple().str());
+  llvm::SmallString<0> text;
+  llvm::raw_svector_ostream stream(text);
   llvm::legacy::PassManager passes;
   if (machine->addPassesToEmitFile(passes, stream, nullptr,
                                    llvm::CodeGenFileType::AssemblyFile)) {

@@ -12,7 +12,7 @@ class Module;
 namespace mlir::zg::cuda {
 
 /// The PTX of a module of kernels, whose data layout and triple become those of
-/// the target; for kEmulated LLVM's. `error` says why there is none.
+/// the target. `error` says why there is none.
 FailureOr<std::string> toPtx(llvm::Module &module, const CudaTarget &target,
                              std::string &error);
 

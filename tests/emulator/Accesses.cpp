@@ -83,7 +83,7 @@ std::string Accesses::conflict(Cell &cell, const Moment &moment, bool write) {
 }
 
 std::string Accesses::touch(const Moment &moment, uintptr_t address,
-                            uint32_t bytes, bool write) {
+                            uint32_t bytes, bool write, Place &place) {
   const char *does = write ? " writes " : " reads ";
   for (Watched &watched : buffers) {
     const Buffer &buffer = watched.buffer;
@@ -91,6 +91,7 @@ std::string Accesses::touch(const Moment &moment, uintptr_t address,
     if (offset >= buffer.bytes) {
       continue; // also where it lies before
     }
+    place = {size_t(&watched - buffers.data()), offset};
     auto refuse = [&](const auto &...why) {
       return absl::StrCat(nameOf(moment), does, bytes, " bytes at byte ",
                           offset, " of ", buffer.name, why...);
@@ -98,7 +99,9 @@ std::string Accesses::touch(const Moment &moment, uintptr_t address,
     if (offset + bytes > buffer.bytes) {
       return refuse(", which has ", buffer.bytes);
     }
-    bool whole = buffer.element == 0 || bytes % buffer.element == 0;
+    // LLVM may load the half of an element that is needed.
+    bool whole = buffer.element == 0 || bytes % buffer.element == 0 ||
+                 buffer.element % bytes == 0;
     if (address % bytes != 0 || !whole) {
       return refuse(", which is not aligned to them");
     }
@@ -109,8 +112,8 @@ std::string Accesses::touch(const Moment &moment, uintptr_t address,
       buffer.lines->touch(offset, bytes, write);
     }
     if (buffer.touched && buffer.element) {
-      buffer.touched->note(offset / buffer.element, bytes / buffer.element,
-                           bytes, write);
+      buffer.touched->note(offset / buffer.element,
+                           std::max(1u, bytes / buffer.element), bytes, write);
     }
     for (uint64_t i = 0; i < bytes && buffer.element; i += buffer.element) {
       Cell &cell = watched.cells[(offset + i) / buffer.element];

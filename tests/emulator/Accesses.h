@@ -56,12 +56,18 @@ struct Buffer {
 class Accesses {
 public:
   void add(const Buffer &buffer);
+  size_t count() const { return buffers.size(); }
   /// Nobody has touched the buffer that begins here.
   void forget(const void *begin);
 
-  /// Empty, or what is wrong with this access.
+  /// Returns nothing, or what is wrong with this access, of bytes from `place`
+  /// on.
+  struct Place {
+    size_t buffer = 0; // as they were added
+    uint64_t offset = 0;
+  };
   std::string touch(const Moment &moment, uintptr_t address, uint32_t bytes,
-                    bool write);
+                    bool write, Place &place);
 
 private:
   struct Touch {

@@ -20,13 +20,22 @@ static thread_local Block *runningBlock = nullptr;
 
 Block &Block::current() { return *runningBlock; }
 
-Block::Block(Accesses &accesses, const std::vector<SharedArray> &shared)
-    : accesses(accesses) {
+Block::Block(Accesses &accesses, const std::vector<SharedArray> &shared,
+             TrafficRecorder *recorder)
+    : accesses(accesses), recorder(recorder), firstShared(accesses.count()) {
   for (const SharedArray &array : shared) {
     arrays.emplace_back((array.bytes + sizeof(Unit) - 1) / sizeof(Unit));
     accesses.add(
         {array.name, arrays.back().data(), array.bytes, array.element});
   }
+}
+
+std::vector<void *> Block::shared() {
+  std::vector<void *> places;
+  for (std::vector<Unit> &array : arrays) {
+    places.push_back(array.data());
+  }
+  return places;
 }
 
 void Block::start(void *argument) {
@@ -108,14 +117,23 @@ absl::Status Block::run(uint32_t number, uint32_t threads,
           "that only some of them reach"));
     }
   }
+  if (recorder) {
+    recorder->endBlock();
+  }
   return absl::OkStatus();
 }
 
-void Block::touch(uintptr_t address, uint32_t bytes, bool write) {
+void Block::touch(uintptr_t address, uint32_t bytes, bool write,
+                  uint32_t site) {
   Moment moment{block, uint16_t(running), uint16_t(barriers), warp().syncs};
-  std::string wrong = accesses.touch(moment, address, bytes, write);
+  Accesses::Place place;
+  std::string wrong = accesses.touch(moment, address, bytes, write, place);
   if (!wrong.empty()) {
     fail(wrong);
+  }
+  if (recorder && site != 0) {
+    recorder->note(running, site, place.buffer, place.offset, bytes, write,
+                   place.buffer >= firstShared);
   }
 }
 
@@ -155,20 +173,21 @@ const Block::Words *Block::meet(const char *instruction, uint32_t mask,
   return values;
 }
 
-void Block::copyLater(char *to, const char *from, uint32_t bytes) {
+void Block::copyLater(char *to, const char *from, uint32_t bytes,
+                      uint32_t site) {
   Copy copy{to, {}};
   if (bytes > 0) {
-    touch(reinterpret_cast<uintptr_t>(from), bytes, /*write=*/false);
+    touch(reinterpret_cast<uintptr_t>(from), bytes, /*write=*/false, site);
   }
   std::memcpy(copy.value.data(), from, bytes);
   // It may be there at any time from now on.
-  touch(reinterpret_cast<uintptr_t>(to), 16, /*write=*/true);
+  touch(reinterpret_cast<uintptr_t>(to), 16, /*write=*/true, 0);
   copies[running].push_back(copy);
 }
 
 void Block::finishCopies() {
   for (const Copy &copy : copies[running]) {
-    touch(reinterpret_cast<uintptr_t>(copy.to), 16, /*write=*/true);
+    touch(reinterpret_cast<uintptr_t>(copy.to), 16, /*write=*/true, 0);
     std::memcpy(copy.to, copy.value.data(), 16);
   }
   copies[running].clear();

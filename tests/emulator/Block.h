@@ -10,7 +10,7 @@
 
 #include "tests/emulator/Accesses.h"
 #include "tests/emulator/Fibers.h"
-#include "tests/emulator/Twin.h"
+#include "tests/emulator/Traffic.h"
 
 #include "absl/status/status.h"
 
@@ -22,11 +22,20 @@
 
 namespace zerograph::emulator {
 
+/// An array that the threads of a block share.
+struct SharedArray {
+  std::string name;
+  uint64_t bytes = 0;
+  /// Bytes of an element.
+  uint32_t element = 0;
+};
+
 class Block {
 public:
   /// Makes a block; `accesses` checks what its threads touch, also of the
-  /// arrays that they share.
-  Block(Accesses &accesses, const std::vector<SharedArray> &arrays);
+  /// arrays that they share. `recorder` may be null.
+  Block(Accesses &accesses, const std::vector<SharedArray> &arrays,
+        TrafficRecorder *recorder = nullptr);
 
   /// Runs block `number` of `threads` threads, which all call `kernel`. The
   /// first thing that no GPU defines ends it, as an error.
@@ -37,9 +46,11 @@ public:
   static Block &current();
   uint32_t number() const { return block; }
   uint32_t thread() const { return running; }
-  void touch(uintptr_t address, uint32_t bytes, bool write);
-  /// Returns where a shared array of the kernel begins.
-  void *shared(uint32_t number) { return arrays[number].data(); }
+  /// `site` is the statement of the kernel that accesses the bytes; 0: the
+  /// access is part of another one.
+  void touch(uintptr_t address, uint32_t bytes, bool write, uint32_t site);
+  /// Returns where the shared arrays begin.
+  std::vector<void *> shared();
   /// The value of the thread of the warp whose place differs by `bit`.
   uint32_t shuffleXor(uint32_t mask, uint32_t value, uint32_t bit);
   /// Bit i is the condition of thread i.
@@ -49,7 +60,7 @@ public:
 
   /// Copies 16 bytes, of which the last are zeros from `bytes` on, when this
   /// thread waits for its copies.
-  void copyLater(char *to, const char *from, uint32_t bytes);
+  void copyLater(char *to, const char *from, uint32_t bytes, uint32_t site);
   void finishCopies();
 
   /// Holds the operands that a thread passes to an instruction of its whole
@@ -90,6 +101,8 @@ private:
   };
 
   Accesses &accesses;
+  TrafficRecorder *recorder;
+  size_t firstShared = 0; // of the buffers that `accesses` has
   std::vector<std::vector<Unit>> arrays;
   Fibers fibers;
   std::vector<Warp> warps;

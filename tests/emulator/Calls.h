@@ -20,6 +20,8 @@ struct Calls {
   /// Gpu::complaint.
   static constexpr int kError = 1;
   static constexpr uint32_t kMostThreads = 1024;
+  /// The major number of the compute capability; the minor one is 0.
+  static constexpr unsigned kCapability = 8;
 
   static inline Gpu *gpu = nullptr;
   /// Whose context the thread has.

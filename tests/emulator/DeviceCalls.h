@@ -43,7 +43,7 @@ struct DeviceCalls : Calls {
   static int deviceAttribute(int *value, int attribute, int) {
     switch (attribute) {
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
-      *value = 8;
+      *value = kCapability;
       return 0;
     case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
       *value = 4;

@@ -212,18 +212,12 @@ absl::Status Gpu::launch(const Function &function, uint32_t grid,
                          uint32_t block,
                          const std::vector<uint64_t> &parameters,
                          Touched &touched) {
-  std::vector<bool> pointers =
-      *function.module->kernels.parameters(function.symbol);
   std::vector<uint64_t> reached = parameters;
   std::map<char *, Buffer> buffers;
   for (size_t i = 0; i < parameters.size(); ++i) {
-    if (!pointers[i]) {
-      continue;
-    }
     const Memory::Allocation *found = memory.find(parameters[i]);
     if (!found) {
-      return absl::InternalError(absl::StrCat(
-          function.symbol, " is launched with memory that is not there"));
+      continue; // a number; what it addresses is in no buffer
     }
     reached[i] += reinterpret_cast<uint64_t>(found->alias) - found->begin;
     auto [lines, added] = touched.try_emplace(found->begin, found->bytes);
@@ -239,6 +233,7 @@ absl::Status Gpu::launch(const Function &function, uint32_t grid,
     all.push_back(buffer);
   }
   ++launch_count;
-  return function.module->kernels.launch(function.symbol, grid, block, reached,
-                                         all, uint32_t(random()));
+  return function.module->kernels.launch(
+      function.symbol, grid, block, reached, all, uint32_t(random()),
+      counts_traffic ? &asked[function.symbol] : nullptr);
 }

@@ -42,6 +42,11 @@ public:
   const std::string &complaint() const { return wrong; }
   uint64_t launches() const { return launch_count; }
 
+  /// From now on launches are counted, which makes them slow.
+  void countTraffic() { counts_traffic = true; }
+  /// Returns what the launches of each kernel asked of memory.
+  const std::map<std::string, Traffic> &traffic() const { return asked; }
+
   /// How often each function of the driver was called.
   std::map<std::string, uint64_t> calls() const;
   /// Call `number`, from 1, of a function returns an error, once.
@@ -195,6 +200,8 @@ private:
   std::vector<std::shared_ptr<GraphExec>> executables; // as made, for the seed
   int contexts = 0;
   uint64_t launch_count = 0;
+  bool counts_traffic = false;
+  std::map<std::string, Traffic> asked;
   std::optional<uint64_t> tasks_left; // before it stalls
   std::optional<size_t> queue_limit;
   std::string wrong;

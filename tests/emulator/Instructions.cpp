@@ -7,45 +7,40 @@
 
 using namespace zerograph::emulator;
 
+void zerograph::emulator::touch(uint64_t address, uint32_t bytes,
+                                uint32_t store, uint32_t site) {
+  Block::current().touch(address, bytes, store != 0, site);
+}
+
 namespace {
 
-void touch(uint64_t address, int32_t bytes, int32_t write) {
-  Block::current().touch(address, uint32_t(bytes), write != 0);
+/// Operands: the value, the bit, the last lane and the mask.
+void shuffle(uint32_t *result, const uint64_t *operands, uint32_t, uint32_t) {
+  *result = Block::current().shuffleXor(
+      uint32_t(operands[3]), uint32_t(operands[0]), uint32_t(operands[1]));
 }
 
-int32_t threadInBlock() { return int32_t(Block::current().thread()); }
-int32_t blockInGrid() { return int32_t(Block::current().number()); }
-
-int32_t shuffle(int32_t mask, int32_t value, int32_t bit, int32_t) {
-  return int32_t(Block::current().shuffleXor(uint32_t(mask), uint32_t(value),
-                                             uint32_t(bit)));
+void ballot(uint32_t *result, const uint64_t *operands, uint32_t, uint32_t) {
+  *result = Block::current().ballot(uint32_t(operands[1]), operands[0] != 0);
 }
 
-/// The other bits of an i1 mean nothing.
-int32_t ballot(int32_t mask, int32_t condition) {
-  return int32_t(Block::current().ballot(uint32_t(mask), condition & 1));
+void syncWarp(uint32_t *, const uint64_t *operands, uint32_t, uint32_t) {
+  Block::current().syncWarp(uint32_t(operands[0]));
 }
 
-void *shared(int32_t number) {
-  return Block::current().shared(uint32_t(number));
+void syncBlock(uint32_t *, const uint64_t *, uint32_t, uint32_t) {
+  Block::current().syncBlock();
 }
-
-void syncWarp(int32_t mask) { Block::current().syncWarp(uint32_t(mask)); }
-void syncBlock() { Block::current().syncBlock(); }
 
 } // namespace
 
 const std::vector<Instruction> &zerograph::emulator::instructions() {
   static const std::vector<Instruction> all = [] {
     std::vector<Instruction> own = {
-        {"emulator.touch", pointerTo(touch)},
-        {"emulator.shared", pointerTo(shared)},
-        {"emulator.read.ptx.sreg.tid.x", pointerTo(threadInBlock)},
-        {"emulator.read.ptx.sreg.ctaid.x", pointerTo(blockInGrid)},
-        {"emulator.shfl.sync.bfly.i32", pointerTo(shuffle)},
-        {"emulator.vote.ballot.sync", pointerTo(ballot)},
-        {"emulator.bar.warp.sync", pointerTo(syncWarp)},
-        {"emulator.barrier0", pointerTo(syncBlock)},
+        {"shfl.sync.bfly.b32", 1, 4, shuffle},
+        {"vote.sync.ballot.b32", 1, 2, ballot},
+        {"bar.warp.sync", 0, 1, syncWarp},
+        {"bar.sync", 0, 1, syncBlock},
     };
     own.insert(own.end(), tensorInstructions().begin(),
                tensorInstructions().end());

@@ -3,25 +3,36 @@
 #ifndef ZEROGRAPH_TESTS_EMULATOR_INSTRUCTIONS_H
 #define ZEROGRAPH_TESTS_EMULATOR_INSTRUCTIONS_H
 
+#include <cstdint>
 #include <vector>
 
 namespace zerograph::emulator {
 
-/// A function that a twin calls (see Twin.h) instead of an instruction.
+/// Executes an instruction for the thread that runs now: `operands` are those
+/// of the text after the result, vectors part by part, and `results` the words
+/// that it gives. `site` names the statement.
+using Execute = void (*)(uint32_t *results, const uint64_t *operands,
+                         uint32_t count, uint32_t site);
+
+/// Bounds of the operands and results of an instruction.
+inline constexpr uint32_t kMostOperands = 16, kMostResults = 8;
+
+/// An instruction of PTX that needs the other threads, or that is none of
+/// LLVM's.
 struct Instruction {
   const char *name;
-  void *function;
+  uint32_t results, operands; // at least
+  Execute execute;
 };
 
-/// All that generated kernels use. A twin that calls another is refused by name
-/// when it is linked.
+/// The instructions that generated kernels use besides those that
+/// PtxArithmetic.h computes and plain accesses.
 const std::vector<Instruction> &instructions();
 
-/// Returns a function as an instruction's.
-template <typename Function>
-void *pointerTo(Function *function) {
-  return reinterpret_cast<void *>(function);
-}
+/// The name of the function that is called before each plain access:
+/// `touch(address, bytes, is a store, site)`.
+inline constexpr char kTouch[] = "touch";
+void touch(uint64_t address, uint32_t bytes, uint32_t store, uint32_t site);
 
 } // namespace zerograph::emulator
 

@@ -2,28 +2,24 @@
 
 #include "tests/emulator/Kernels.h"
 
-#include "tests/emulator/Block.h"
 #include "tests/emulator/Instructions.h"
-#include "tests/emulator/Twin.h"
 
 #include "runtime/base/Status.h"
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "llvm/AsmParser/Parser.h"
-#include "llvm/Bitcode/BitcodeReader.h"
-#include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/SourceMgr.h"
+#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
+#include "llvm/Transforms/InstCombine/InstCombine.h"
+#include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/SimplifyCFG.h"
+#include "llvm/Transforms/Utils/Mem2Reg.h"
 
 #include <numeric>
 
 using namespace zerograph;
 using namespace zerograph::emulator;
 
-Kernels::Kernels(std::unique_ptr<llvm::orc::LLJIT> jit) : jit(std::move(jit)) {}
+Kernels::Kernels() = default;
 Kernels::Kernels(Kernels &&) = default;
 Kernels::~Kernels() = default;
 
@@ -40,130 +36,155 @@ static llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>> makeJit() {
   llvm::orc::JITTargetMachineBuilder machine(
       llvm::Triple("x86_64-unknown-linux-gnu"));
   machine.addFeatures({"+avx2", "+fma", "+f16c"});
-  machine.getOptions().AllowFPOpFusion = llvm::FPOpFusion::Standard;
   return llvm::orc::LLJITBuilder()
       .setJITTargetMachineBuilder(std::move(machine))
       .create();
 }
 
+/// Makes the functions that code calls known to it.
+static llvm::Error defineInstructions(llvm::orc::LLJIT &jit) {
+  llvm::orc::SymbolMap symbols;
+  auto define = [&](const char *name, auto *function) {
+    symbols[jit.mangleAndIntern(name)] = {
+        llvm::orc::ExecutorAddr::fromPtr(function),
+        llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+  };
+  define(kTouch, touch);
+  for (const Instruction &instruction : instructions()) {
+    define(instruction.name, instruction.execute);
+  }
+  return jit.getMainJITDylib().define(
+      llvm::orc::absoluteSymbols(std::move(symbols)));
+}
+
+/// Registers are variables until here.
+static void simplify(llvm::Module &module) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graphs;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(graphs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, graphs, modules);
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::PromotePass());
+  passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(llvm::EarlyCSEPass());
+  passes.addPass(llvm::InstCombinePass());
+  for (llvm::Function &function : module) {
+    if (!function.isDeclaration()) {
+      passes.run(function, functions);
+    }
+  }
+}
+
 /// Bytes of shared memory that every GPU gives to a block without being asked.
 static constexpr uint64_t kMostShared = 48 << 10;
 
-/// A module belongs to its context, and the twin to one of its own.
-static llvm::orc::ThreadSafeModule twinOf(const llvm::Module &module,
-                                          std::vector<SharedArray> &arrays) {
-  llvm::SmallVector<char, 0> bytes;
-  llvm::raw_svector_ostream stream(bytes);
-  llvm::WriteBitcodeToFile(module, stream);
-  auto context = std::make_unique<llvm::LLVMContext>();
-  auto twin = llvm::cantFail(llvm::parseBitcodeFile(
-      llvm::MemoryBufferRef(llvm::StringRef(bytes.data(), bytes.size()),
-                            module.getName()),
-      *context));
-  arrays = makeTwin(*twin);
-  return {std::move(twin), std::move(context)};
+static absl::Status checkShared(const std::string &symbol,
+                                const std::vector<SharedArray> &arrays) {
+  uint64_t together = 0;
+  for (const SharedArray &array : arrays) {
+    together += array.bytes;
+  }
+  return together <= kMostShared
+             ? absl::OkStatus()
+             : absl::InternalError(absl::StrCat(
+                   symbol, ": the threads of a block share ", together,
+                   " bytes, and a GPU has ", kMostShared));
 }
 
-absl::StatusOr<Kernels> Kernels::compile(const llvm::Module &module) {
+absl::StatusOr<Kernels> Kernels::compile(llvm::StringRef ptx) {
+  ZG_ASSIGN_OR_RETURN(ptx::Text text, ptx::parse(ptx));
+  Kernels kernels;
+  kernels.architecture = text.target;
+  for (const ptx::Array &array : text.global) {
+    std::vector<uint8_t> values = array.values;
+    values.resize(array.bytes);
+    kernels.constants[array.name.str()] = std::move(values);
+  }
+  auto addressOf = [&](llvm::StringRef name) {
+    auto found = kernels.constants.find(name.str());
+    return found == kernels.constants.end()
+               ? 0
+               : reinterpret_cast<uint64_t>(found->second.data());
+  };
   auto jit = makeJit();
   if (!jit) {
     return toStatus(jit.takeError());
   }
-  llvm::orc::SymbolMap symbols;
-  for (const Instruction &instruction : instructions()) {
-    symbols[(*jit)->mangleAndIntern(instruction.name)] = {
-        llvm::orc::ExecutorAddr::fromPtr(instruction.function),
-        llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
-  }
-  llvm::orc::JITDylib &library = (*jit)->getMainJITDylib();
-  if (auto error = library.define(llvm::orc::absoluteSymbols(symbols))) {
+  kernels.jit = std::move(*jit);
+  if (auto error = defineInstructions(*kernels.jit)) {
     return toStatus(std::move(error));
   }
-  std::vector<SharedArray> arrays;
-  llvm::orc::ThreadSafeModule twin = twinOf(module, arrays);
-  std::vector<std::string> missing;
-  twin.withModuleDo([&](llvm::Module &code) {
-    missing = missingInstructions(code);
-    code.setDataLayout((*jit)->getDataLayout());
-    code.setTargetTriple((*jit)->getTargetTriple().str());
-  });
-  if (!missing.empty()) {
-    return absl::UnimplementedError(
-        absl::StrCat("the emulator has no ", absl::StrJoin(missing, ", ")));
+  auto context = std::make_unique<llvm::LLVMContext>();
+  auto module = std::make_unique<llvm::Module>("kernels", *context);
+  module->setDataLayout(kernels.jit->getDataLayout());
+  module->setTargetTriple(kernels.jit->getTargetTriple().str());
+  for (const ptx::Kernel &kernel : text.kernels) {
+    Kernel &made = kernels.kernels[kernel.name.str()];
+    ZG_ASSIGN_OR_RETURN(made.shared,
+                        ptx::addKernel(kernel, text, *module, addressOf));
+    ZG_RETURN_IF_ERROR(checkShared(kernel.name.str(), made.shared));
+    made.parameters = kernel.parameters.size();
+    made.threads = kernel.threads;
   }
-  if (auto error = (*jit)->addIRModule(std::move(twin))) {
+  simplify(*module);
+  if (auto error =
+          kernels.jit->addIRModule({std::move(module), std::move(context)})) {
     return toStatus(std::move(error));
   }
-  Kernels kernels(std::move(*jit));
-  for (SharedArray &array : arrays) {
-    kernels.shared[array.kernel].push_back(std::move(array));
-  }
-  for (const llvm::Function &function : module) {
-    if (!function.isDeclaration()) {
-      std::vector<bool> &pointers = kernels.kernels[function.getName().str()];
-      for (const llvm::Argument &parameter : function.args()) {
-        pointers.push_back(parameter.getType()->isPointerTy());
-      }
+  for (auto &[symbol, kernel] : kernels.kernels) {
+    auto function = kernels.jit->lookup(symbol);
+    if (!function) {
+      return toStatus(function.takeError());
     }
+    kernel.function = function->toPtr<ptx::ThreadFunction>();
   }
   return kernels;
 }
 
-absl::StatusOr<Kernels> Kernels::compile(const char *text) {
-  llvm::LLVMContext context;
-  llvm::SMDiagnostic error;
-  auto module = llvm::parseAssemblyString(text, error, context);
-  if (!module) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("it is no LLVM code: ", error.getMessage().str()));
-  }
-  return compile(*module);
-}
-
-std::optional<std::vector<bool>>
-Kernels::parameters(const std::string &symbol) const {
+std::optional<size_t> Kernels::parameters(const std::string &symbol) const {
   auto found = kernels.find(symbol);
-  return found == kernels.end() ? std::nullopt : std::optional(found->second);
-}
-
-std::vector<SharedArray> Kernels::sharedOf(const std::string &symbol) const {
-  auto found = shared.find(symbol);
-  return found == shared.end() ? std::vector<SharedArray>() : found->second;
+  return found == kernels.end() ? std::nullopt
+                                : std::optional(found->second.parameters);
 }
 
 absl::Status Kernels::launch(const std::string &symbol, uint32_t grid,
                              uint32_t block, const std::vector<Buffer> &buffers,
-                             uint32_t seed) const {
+                             uint32_t seed, Traffic *traffic) const {
   std::vector<uint64_t> parameters;
   for (const Buffer &buffer : buffers) {
     parameters.push_back(reinterpret_cast<uint64_t>(buffer.begin));
   }
-  return launch(symbol, grid, block, parameters, buffers, seed);
+  return launch(symbol, grid, block, parameters, buffers, seed, traffic);
 }
 
 absl::Status Kernels::launch(const std::string &symbol, uint32_t grid,
                              uint32_t block,
                              const std::vector<uint64_t> &parameters,
-                             const std::vector<Buffer> &buffers,
-                             uint32_t seed) const {
-  auto caller = jit->lookup(callerOf(symbol));
-  if (!caller) {
-    return toStatus(caller.takeError());
+                             const std::vector<Buffer> &buffers, uint32_t seed,
+                             Traffic *traffic) const {
+  auto found = kernels.find(symbol);
+  if (found == kernels.end()) {
+    return absl::InternalError(absl::StrCat("there is no kernel ", symbol));
   }
-  uint64_t together = 0;
-  const std::vector<SharedArray> arrays = sharedOf(symbol);
-  for (const SharedArray &array : arrays) {
-    together += array.bytes;
-  }
-  if (together > kMostShared) {
+  const Kernel &kernel = found->second;
+  if (kernel.threads != 0 && kernel.threads != block) {
     return absl::InternalError(
-        absl::StrCat(symbol, ": the threads of a block share ", together,
-                     " bytes, and a GPU has ", kMostShared));
+        absl::StrCat(symbol, " is launched with blocks of ", block,
+                     " threads, and needs ", kernel.threads));
   }
-  auto *function = caller->toPtr<void (*)(const void *const *)>();
   Accesses accesses;
   for (const Buffer &buffer : buffers) {
     accesses.add(buffer);
+  }
+  for (const auto &[name, values] : constants) {
+    accesses.add({name, const_cast<uint8_t *>(values.data()), values.size(), 0,
+                  /*mayWrite=*/false});
   }
   std::vector<const void *> places;
   for (const uint64_t &parameter : parameters) {
@@ -173,13 +194,27 @@ absl::Status Kernels::launch(const std::string &symbol, uint32_t grid,
   std::vector<uint32_t> numbers(grid);
   std::iota(numbers.begin(), numbers.end(), 0);
   std::shuffle(numbers.begin(), numbers.end(), order);
-  Block threads(accesses, arrays);
+  std::optional<TrafficRecorder> recorder;
+  if (traffic) {
+    recorder.emplace(*traffic);
+  }
+  uint64_t instructions = 0;
+  Block threads(accesses, kernel.shared, recorder ? &*recorder : nullptr);
+  const std::vector<void *> shared = threads.shared();
   for (uint32_t number : numbers) {
     absl::Status status = threads.run(
-        number, block, [&] { function(places.data()); }, order);
+        number, block,
+        [&] {
+          kernel.function(places.data(), shared.data(), threads.thread(),
+                          number, &instructions);
+        },
+        order);
     if (!status.ok()) {
       return annotate(status, symbol);
     }
+  }
+  if (traffic) {
+    traffic->instructions += instructions;
   }
   return absl::OkStatus();
 }

@@ -1,7 +1,7 @@
 //===- Kernels.h - kernels of CUDA on the CPU -----------------------------===//
 //
-// The very code that becomes PTX, compiled for this machine: instructions of
-// the GPU become calls of the emulator, which sees every load and store.
+// The PTX that the driver is given, compiled for this machine: what the CPU
+// does not have becomes calls of the emulator, which sees every load and store.
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,7 +9,7 @@
 #define ZEROGRAPH_TESTS_EMULATOR_KERNELS_H
 
 #include "tests/emulator/Accesses.h"
-#include "tests/emulator/Twin.h"
+#include "tests/emulator/PtxCode.h"
 
 #include "absl/status/statusor.h"
 
@@ -20,46 +20,54 @@
 #include <string>
 #include <vector>
 
-namespace llvm {
-class Module;
-namespace orc {
+namespace llvm::orc {
 class LLJIT;
-} // namespace orc
-} // namespace llvm
+} // namespace llvm::orc
 
 namespace zerograph::emulator {
 
 class Kernels {
 public:
-  /// Kernels of a module, which stays as it is.
-  static absl::StatusOr<Kernels> compile(const llvm::Module &module);
-  /// Compiles the text of LLVM's code, as a plan for `cuda:emulated` has it.
-  static absl::StatusOr<Kernels> compile(const char *text);
+  /// Compiles the kernels of a text.
+  static absl::StatusOr<Kernels> compile(llvm::StringRef ptx);
   Kernels(Kernels &&);
   ~Kernels();
 
-  /// Returns, of each parameter of a kernel, whether it is a pointer; nothing
-  /// if there is no such kernel.
-  std::optional<std::vector<bool>> parameters(const std::string &symbol) const;
+  /// The architecture that the text is for: 80 for sm_80.
+  unsigned target() const { return architecture; }
+
+  /// Returns how many parameters a kernel has, of 64 bits each; nothing if
+  /// there is no such kernel.
+  std::optional<size_t> parameters(const std::string &symbol) const;
 
   /// Runs a launch, whose parameters are where the buffers begin: its blocks
   /// one after the other in an order that `seed` draws, and so the threads of
   /// each. The first thing that no GPU defines is an error.
+  /// `traffic` is added to, and may be null.
   absl::Status launch(const std::string &symbol, uint32_t grid, uint32_t block,
-                      const std::vector<Buffer> &buffers, uint32_t seed) const;
+                      const std::vector<Buffer> &buffers, uint32_t seed,
+                      Traffic *traffic = nullptr) const;
   /// The same with other parameters than where the buffers begin: addresses,
   /// and numbers.
   absl::Status launch(const std::string &symbol, uint32_t grid, uint32_t block,
                       const std::vector<uint64_t> &parameters,
-                      const std::vector<Buffer> &buffers, uint32_t seed) const;
+                      const std::vector<Buffer> &buffers, uint32_t seed,
+                      Traffic *traffic = nullptr) const;
 
 private:
-  explicit Kernels(std::unique_ptr<llvm::orc::LLJIT> jit);
-  std::vector<SharedArray> sharedOf(const std::string &symbol) const;
+  struct Kernel {
+    ptx::ThreadFunction function = nullptr;
+    size_t parameters = 0;
+    uint32_t threads = 0; // of a block; 0: any
+    std::vector<SharedArray> shared;
+  };
+  Kernels();
 
+  unsigned architecture = 0;
   std::unique_ptr<llvm::orc::LLJIT> jit;
-  std::map<std::string, std::vector<bool>> kernels; // as `parameters`
-  std::map<std::string, std::vector<SharedArray>> shared;
+  std::map<std::string, Kernel> kernels;
+  /// Arrays of global memory, which kernels only read.
+  std::map<std::string, std::vector<uint8_t>> constants;
 };
 
 } // namespace zerograph::emulator

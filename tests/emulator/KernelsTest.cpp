@@ -4,10 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/support/Says.h"
-#include "llvm/AsmParser/Parser.h"
-#include "llvm/IR/LLVMContext.h"
-#include "llvm/IR/Module.h"
-#include "llvm/Support/SourceMgr.h"
 #include "gtest/gtest.h"
 
 using namespace zerograph;
@@ -15,39 +11,39 @@ using namespace zerograph::emulator;
 
 namespace {
 
-/// Runs kernel @k of this body on one block of 64 threads and as many words of
-/// memory, which begin as their numbers; %t is the thread, %mine its word.
+/// Runs a kernel of this body on one block of 64 threads and as many words of
+/// memory, which begin as their numbers; %t is the thread, %mine where its word
+/// is, %words where the first one is.
 absl::Status run(const std::string &body,
                  std::vector<int32_t> *memory = nullptr, uint32_t blocks = 1,
                  uint32_t seed = 1) {
-  llvm::LLVMContext context;
-  llvm::SMDiagnostic error;
   std::string text = absl::StrCat(R"(
-    declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-    declare i32 @llvm.nvvm.shfl.sync.bfly.i32(i32, i32, i32, i32)
-    declare i32 @llvm.nvvm.vote.ballot.sync(i32, i1)
-    declare void @llvm.nvvm.bar.warp.sync(i32)
-    declare void @llvm.nvvm.barrier0()
-    declare {float, float, float, float} @llvm.nvvm.mma.m16n8k16.row.col.bf16(
-      i32, i32, i32, i32, i32, i32, float, float, float, float)
-    declare {i32, i32, i32, i32}
-      @llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4.trans.b16.p3(ptr addrspace(3))
-    declare <2 x bfloat> @llvm.nvvm.ff2bf16x2.rn(float, float)
-    declare void @llvm.nvvm.cp.async.cg.shared.global.16(
-      ptr addrspace(3), ptr addrspace(1))
-    declare void @llvm.nvvm.cp.async.wait.all()
-    @row = internal addrspace(3) global [64 x i32] undef, align 16
-    @large = internal addrspace(3) global [12289 x i32] undef, align 16
-    define void @k(ptr addrspace(1) %words) {
-      %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-      %mine = getelementptr i32, ptr addrspace(1) %words, i32 %t
-    )",
-                                  body, "\n ret void\n}\n");
-  auto module = llvm::parseAssemblyString(text, error, context);
-  if (!module) {
-    return absl::InvalidArgumentError(error.getMessage().str());
-  }
-  auto kernels = Kernels::compile(*module);
+.version 7.8
+.target sm_80
+.address_size 64
+.shared .align 16 .b8 large[49156];
+.visible .entry k(
+	.param .u64 k_param_0
+)
+.reqntid 64, 1, 1
+{
+	.reg .pred %p<9>;
+	.reg .b16 %rs<9>;
+	.reg .b32 %r<30>;
+	.reg .b32 %t;
+	.reg .b32 %v;
+	.reg .f32 %f<9>;
+	.reg .b64 %rd<9>;
+	.reg .b64 %words;
+	.reg .b64 %mine;
+	.shared .align 16 .b8 row[256];
+	ld.param.u64 %words, [k_param_0];
+	mov.u32 %t, %tid.x;
+	mul.wide.u32 %mine, %t, 4;
+	add.s64 %mine, %words, %mine;
+)",
+                                  body, "\nret;\n}\n");
+  auto kernels = Kernels::compile(text);
   if (!kernels.ok()) {
     return kernels.status();
   }
@@ -70,26 +66,25 @@ void expectRefused(const std::string &body, const std::string &why,
   }
 }
 
-/// Reads the word of the thread beside, and writes it to its own.
-const char kReadNext[] = R"(
-  %n = xor i32 %t, 1
-  %next = getelementptr i32, ptr addrspace(1) %words, i32 %n
-  %v = load i32, ptr addrspace(1) %next
-)";
-const char kReadFar[] = R"(
-  %n = xor i32 %t, 32
-  %next = getelementptr i32, ptr addrspace(1) %words, i32 %n
-  %v = load i32, ptr addrspace(1) %next
-)";
-const char kWriteOwn[] = "store i32 %v, ptr addrspace(1) %mine\n";
+/// Reads the word of a thread whose number differs by `bit` into %v.
+std::string readOther(int bit) {
+  return absl::StrCat("xor.b32 %r1, %t, ", bit, R"(;
+	mul.wide.u32 %rd1, %r1, 4;
+	add.s64 %rd1, %words, %rd1;
+	ld.global.u32 %v, [%rd1];
+)");
+}
+/// The one beside, and one of another warp.
+const std::string kReadNext = readOther(1), kReadFar = readOther(32);
+const std::string kWriteOwn = "st.global.u32 [%mine], %v;\n";
+const std::string kWarpBarrier = "bar.warp.sync -1;\n";
+const std::string kBarrier = "bar.sync 0;\n";
 
 TEST(Kernels, ExchangeInAWarp) {
   std::vector<int32_t> words;
-  absl::Status status = run(absl::StrCat(R"(
-    %v = call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 -1, i32 %t, i32 8, i32 31)
-  )",
-                                         kWriteOwn),
-                            &words);
+  absl::Status status =
+      run(absl::StrCat("shfl.sync.bfly.b32\t%v, %t, 8, 31, -1;\n", kWriteOwn),
+          &words);
   ASSERT_TRUE(status.ok()) << status;
   for (int32_t i = 0; i < 64; ++i) {
     EXPECT_EQ(words[size_t(i)], i ^ 8);
@@ -99,8 +94,9 @@ TEST(Kernels, ExchangeInAWarp) {
 TEST(Kernels, Ballot) {
   std::vector<int32_t> words;
   absl::Status status = run(absl::StrCat(R"(
-    %odd = trunc i32 %t to i1
-    %v = call i32 @llvm.nvvm.vote.ballot.sync(i32 -1, i1 %odd)
+	and.b32 %r1, %t, 1;
+	setp.eq.b32 %p1, %r1, 1;
+	vote.sync.ballot.b32 %v, %p1, -1;
   )",
                                          kWriteOwn),
                             &words);
@@ -110,16 +106,10 @@ TEST(Kernels, Ballot) {
 
 TEST(Kernels, BarriersPutAccessesInOrder) {
   std::vector<int32_t> words;
-  ASSERT_TRUE(run(absl::StrCat(kReadFar, "call void @llvm.nvvm.barrier0()\n",
-                               kWriteOwn),
-                  &words)
-                  .ok());
+  ASSERT_TRUE(run(absl::StrCat(kReadFar, kBarrier, kWriteOwn), &words).ok());
   EXPECT_EQ(words[0], 32);
-  ASSERT_TRUE(run(absl::StrCat(kReadNext,
-                               "call void @llvm.nvvm.bar.warp.sync(i32 -1)\n",
-                               kWriteOwn),
-                  &words)
-                  .ok());
+  ASSERT_TRUE(
+      run(absl::StrCat(kReadNext, kWarpBarrier, kWriteOwn), &words).ok());
   EXPECT_EQ(words[0], 1);
 }
 
@@ -129,138 +119,100 @@ TEST(Kernels, AccessesThatNothingOrders) {
   expectRefused(absl::StrCat(kReadNext, kWriteOwn),
                 "nothing puts the two in order");
   // A warp's barrier is not one for the block, nor a block's one for the grid.
-  expectRefused(absl::StrCat(kReadFar,
-                             "call void @llvm.nvvm.bar.warp.sync(i32 -1)\n",
-                             kWriteOwn),
+  expectRefused(absl::StrCat(kReadFar, kWarpBarrier, kWriteOwn),
                 "nothing puts the two in order");
-  expectRefused(absl::StrCat("call void @llvm.nvvm.barrier0()\n"
-                             "store i32 %t, ptr addrspace(1) %mine\n"),
+  expectRefused(absl::StrCat(kBarrier, "st.global.u32 [%mine], %t;\n"),
                 "nothing puts the two in order", 2);
 }
 
 TEST(Kernels, AccessesOutsideOfTheBuffer) {
-  expectRefused(R"(
-    %far = getelementptr i32, ptr addrspace(1) %mine, i32 64
-    store i32 %t, ptr addrspace(1) %far
-  )",
+  expectRefused("st.global.u32 [%mine+256], %t;\n",
                 "in no buffer of the launch");
-  expectRefused(R"(
-    %odd = getelementptr i8, ptr addrspace(1) %mine, i32 2
-    store i32 %t, ptr addrspace(1) %odd
-  )",
-                "not aligned");
+  expectRefused("st.global.u32 [%mine+-256], %t;\n",
+                "in no buffer of the launch");
+  expectRefused("st.global.u32 [%mine+2], %t;\n", "not aligned");
 }
 
 /// Writes what the threads of its block have of %t, and reads another's.
 std::string throughShared(const std::string &between,
                           const std::string &after) {
   return absl::StrCat(R"(
-    %own = getelementptr i32, ptr addrspace(3) @row, i32 %t
-    store i32 %t, ptr addrspace(3) %own
+	mul.wide.u32 %rd1, %t, 4;
+	mov.u64 %rd2, row;
+	add.s64 %rd3, %rd2, %rd1;
+	st.shared.u32 [%rd3], %t;
     )",
                       between, R"(
-    %n = sub i32 63, %t
-    %other = getelementptr i32, ptr addrspace(3) @row, i32 %n
-    %v = load i32, ptr addrspace(3) %other
+	sub.s64 %rd4, %rd2, %rd1;
+	ld.shared.u32 %v, [%rd4+252];
     )",
                       after, kWriteOwn);
 }
 
 TEST(Kernels, SharedMemory) {
-  const std::string barrier = "call void @llvm.nvvm.barrier0()\n";
   std::vector<int32_t> words;
-  absl::Status status = run(throughShared(barrier, ""), &words);
+  absl::Status status = run(throughShared(kBarrier, ""), &words);
   ASSERT_TRUE(status.ok()) << status;
   EXPECT_EQ(words[5], 58);
   // A block finds nothing of the one before it.
-  EXPECT_TRUE(run(R"(
-    %own = getelementptr i32, ptr addrspace(3) @row, i32 %t
-    store i32 %t, ptr addrspace(3) %own
-  )",
-                  nullptr, 2)
-                  .ok());
+  const std::string writeRow = R"(
+	mul.wide.u32 %rd1, %t, 4;
+	mov.u64 %rd2, row;
+	add.s64 %rd2, %rd2, %rd1;
+)";
+  EXPECT_TRUE(run(writeRow + "st.shared.u32 [%rd2], %t;\n", nullptr, 2).ok());
   expectRefused(throughShared("", ""), "nothing puts the two in order");
-  expectRefused(
-      throughShared("call void @llvm.nvvm.bar.warp.sync(i32 -1)\n", ""),
-      "nothing puts the two in order");
-  // A place that others may still read is not written.
-  expectRefused(throughShared(barrier, "store i32 %v, ptr addrspace(3) %own\n"),
+  expectRefused(throughShared(kWarpBarrier, ""),
                 "nothing puts the two in order");
-  expectRefused(R"(
-    %first = getelementptr i32, ptr addrspace(3) @row, i32 1
-    store <4 x i32> zeroinitializer, ptr addrspace(3) %first, align 16
-  )",
-                "not aligned");
-  expectRefused(R"(
-    %own = getelementptr i32, ptr addrspace(3) @row, i32 64
-    store i32 %t, ptr addrspace(3) %own
-  )",
-                "in no buffer");
-  expectRefused(R"(
-    %own = getelementptr i32, ptr addrspace(3) @large, i32 %t
-    store i32 %t, ptr addrspace(3) %own
-  )",
-                "share 49156 bytes");
+  // A place that others may still read is not written.
+  expectRefused(throughShared(kBarrier, "st.shared.u32 [%rd3], %v;\n"),
+                "nothing puts the two in order");
+  expectRefused("st.shared.v4.u32 [row+4], {%t, %t, %t, %t};\n", "not aligned");
+  expectRefused(writeRow + "st.shared.u32 [%rd2+256], %t;\n", "in no buffer");
+  expectRefused("st.shared.u32 [large], %t;\n", "share 49156 bytes");
 }
 
-TEST(Kernels, VectorsAreAlignedAsTheySay) {
-  auto store = [](int32_t words, const std::string &alignment) {
+TEST(Kernels, VectorsAreAligned) {
+  auto store = [](const std::string &type, int bytes) {
     return absl::StrCat(R"(
-    %first = icmp eq i32 %t, 0
-    br i1 %first, label %then, label %end
-    then:
-    %place = getelementptr i32, ptr addrspace(1) %words, i32 )",
-                        words, R"(
-    store <4 x i32> zeroinitializer, ptr addrspace(1) %place, align )",
-                        alignment, "\n br label %end\n end:\n");
+	setp.ne.s32 %p1, %t, 0;
+	@%p1 bra $end;
+	st.global.)",
+                        type, " [%words+", bytes, "], {%t, %t};\n$end:\n");
   };
-  EXPECT_TRUE(run(store(4, "16")).ok());
-  expectRefused(store(2, "16"), "not aligned");
-  // PTX makes several of these.
-  EXPECT_TRUE(run(store(2, "8")).ok());
-  EXPECT_TRUE(run(store(1, "4")).ok());
-  expectRefused(store(1, "8"), "not aligned");
-  expectRefused(store(62, "8"), "in no buffer of the launch");
+  EXPECT_TRUE(run(store("v2.u32", 8)).ok());
+  expectRefused(store("v2.u32", 4), "not aligned");
+  expectRefused(store("v2.u32", 256), "in no buffer of the launch");
 }
 
 TEST(Kernels, ThreadsThatOthersWaitFor) {
   const std::string onlyLow = R"(
-    %low = icmp ult i32 %t, 5
-    br i1 %low, label %then, label %end
-    then:
+	setp.ge.u32 %p1, %t, 5;
+	@%p1 bra $end;
   )";
-  expectRefused(onlyLow + R"(
-    call void @llvm.nvvm.bar.warp.sync(i32 -1)
-    br label %end
-    end:
-  )",
-                "ended");
-  expectRefused(onlyLow + R"(
-    %v = call i32 @llvm.nvvm.vote.ballot.sync(i32 30, i1 1)
-    br label %end
-    end:
-  )",
+  expectRefused(absl::StrCat(onlyLow, kWarpBarrier, "$end:\n"), "ended");
+  const std::string ballot = "setp.eq.s32 %p2, %t, %t;\n"
+                             "vote.sync.ballot.b32 %v, %p2, ";
+  expectRefused(absl::StrCat(onlyLow, ballot, "30;\n$end:\n"),
                 "the mask leaves it out");
-  expectRefused(R"(
-    %low = icmp ult i32 %t, 5
-    br i1 %low, label %then, label %else
-    then:
-    call void @llvm.nvvm.bar.warp.sync(i32 -1)
-    br label %end
-    else:
-    %v = call i32 @llvm.nvvm.vote.ballot.sync(i32 -1, i1 1)
-    br label %end
-    end:
-  )",
+  expectRefused(absl::StrCat(onlyLow, kWarpBarrier, "bra.uni $out;\n$end:\n",
+                             ballot, "-1;\n$out:\n"),
                 "others of its warp are in");
 }
 
-/// Rounds a float to both halves of a word.
+TEST(Kernels, BlocksOfAnotherSize) {
+  auto kernels = Kernels::compile(".visible .entry k()\n.reqntid 32, 1, 1\n"
+                                  "{\nret;\n}\n");
+  ASSERT_TRUE(kernels.ok()) << kernels.status();
+  EXPECT_TRUE(kernels->launch("k", 1, 32, std::vector<Buffer>(), 1).ok());
+  expectSays(kernels->launch("k", 1, 64, std::vector<Buffer>(), 1),
+             "64 threads, and needs 32");
+}
+
+/// Rounds a number to both halves of a word.
 std::string pairOf(const std::string &word, const std::string &number) {
-  return absl::StrCat("%", word, "f = uitofp i32 %", number, " to float\n%",
-                      word, "p = call <2 x bfloat> @llvm.nvvm.ff2bf16x2.rn(",
-                      "float %", word, "f, float %", word, "f)\n%", word,
-                      " = bitcast <2 x bfloat> %", word, "p to i32\n");
+  return absl::StrCat("cvt.rn.f32.u32 %f1, ", number, ";\ncvt.rn.bf16x2.f32 ",
+                      word, ", %f1, %f1;\n");
 }
 
 TEST(Kernels, MultipliesMatricesByAWarp) {
@@ -268,17 +220,19 @@ TEST(Kernels, MultipliesMatricesByAWarp) {
   std::vector<int32_t> words;
   absl::Status status =
       run(absl::StrCat(R"(
-    %lane = and i32 %t, 31
-    %g = lshr i32 %lane, 2
-    %h = add i32 %g, 8
+	and.b32 %r1, %t, 31;
+	shr.u32 %r2, %r1, 2;
+	add.s32 %r3, %r2, 8;
+	mov.f32 %f2, 0f00000000;
+	mov.f32 %f3, 0f3F800000;
     )",
-                       pairOf("low", "g"), pairOf("high", "h"), R"(
-    %m = call {float, float, float, float}
-      @llvm.nvvm.mma.m16n8k16.row.col.bf16(i32 %low, i32 %high, i32 %low,
-        i32 %high, i32 %low, i32 %low, float 0.0, float 0.0, float 0.0,
-        float 1.0)
-    %c = extractvalue {float, float, float, float} %m, 3
-    %v = fptosi float %c to i32
+                       pairOf("%r4", "%r2"), pairOf("%r5", "%r3"), R"(
+	mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
+		{%f4, %f5, %f6, %f7},
+		{%r4, %r5, %r4, %r5},
+		{%r4, %r4},
+		{%f2, %f2, %f2, %f3};
+	cvt.rzi.s32.f32 %v, %f7;
     )",
                        kWriteOwn),
           &words);
@@ -289,40 +243,32 @@ TEST(Kernels, MultipliesMatricesByAWarp) {
   }
 }
 
-/// Copies the 64 words to @row, and loads two matrices of 8 by 8 pairs of
+/// Copies the 64 words to `row`, and loads two matrices of 8 by 8 pairs of
 /// numbers from there, transposed.
-std::string loadCopied(const std::string &wait, const std::string &place) {
+std::string loadCopied(const std::string &wait, int place) {
   return absl::StrCat(R"(
-    %first = icmp ult i32 %t, 16
-    br i1 %first, label %copy, label %go
-    copy:
-    %w = shl i32 %t, 2
-    %to = getelementptr i32, ptr addrspace(3) @row, i32 %w
-    %from = getelementptr i32, ptr addrspace(1) %words, i32 %w
-    call void @llvm.nvvm.cp.async.cg.shared.global.16(
-      ptr addrspace(3) %to, ptr addrspace(1) %from)
-    br label %go
-    go:
+	setp.ge.u32 %p1, %t, 16;
+	@%p1 bra $go;
+	mul.wide.u32 %rd1, %t, 16;
+	mov.u64 %rd2, row;
+	add.s64 %rd3, %rd2, %rd1;
+	add.s64 %rd4, %words, %rd1;
+	cp.async.cg.shared.global [%rd3], [%rd4], 16;
+$go:
     )",
-                      wait, R"(
-    call void @llvm.nvvm.barrier0()
-    %r = and i32 %t, 15
-    %e = shl i32 %r, 3
-    %o = add i32 %e, )",
-                      place, R"(
-    %p = getelementptr i16, ptr addrspace(3) @row, i32 %o
-    %l = call {i32, i32, i32, i32}
-      @llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4.trans.b16.p3(
-        ptr addrspace(3) %p)
-    %v = extractvalue {i32, i32, i32, i32} %l, 1
-    )",
-                      kWriteOwn);
+                      wait, kBarrier, R"(
+	and.b32 %r1, %t, 15;
+	mul.wide.u32 %rd5, %r1, 16;
+	mov.u64 %rd6, row;
+	add.s64 %rd6, %rd6, %rd5;
+	ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%r2, %v, %r3, %r4}, [%rd6+)",
+                      place, "];\n", kWriteOwn);
 }
 
 TEST(Kernels, LoadsMatricesThatWereCopied) {
-  const std::string wait = "call void @llvm.nvvm.cp.async.wait.all()\n";
+  const std::string wait = "cp.async.wait_all;\n";
   std::vector<int32_t> words;
-  absl::Status status = run(loadCopied(wait, "0"), &words);
+  absl::Status status = run(loadCopied(wait, 0), &words);
   ASSERT_TRUE(status.ok()) << status;
   // A row has four words, whose low halves are their numbers: the even columns.
   for (int32_t i = 0; i < 32; ++i) {
@@ -331,21 +277,52 @@ TEST(Kernels, LoadsMatricesThatWereCopied) {
     int32_t high = col % 2 ? 0 : (row + 1) * 4 + col / 2;
     EXPECT_EQ(words[size_t(i)], low | high << 16);
   }
-  expectRefused(loadCopied(wait, "4"), "not aligned");
-  expectRefused(loadCopied("", "0"), "ended before copies");
+  expectRefused(loadCopied(wait, 8), "not aligned");
+  expectRefused(loadCopied("", 0), "ended before copies");
 }
 
-TEST(Kernels, InstructionsThatItDoesNotHave) {
-  std::string text = "%v = call i32 @llvm.nvvm.read.ptx.sreg.tid.y()";
-  llvm::LLVMContext context;
-  llvm::SMDiagnostic error;
-  auto module =
-      llvm::parseAssemblyString("declare i32 @llvm.nvvm.read.ptx.sreg.tid.y()\n"
-                                "define void @k() {\n" +
-                                    text + "\n ret void\n}\n",
-                                error, context);
-  ASSERT_TRUE(module);
-  expectSays(Kernels::compile(*module).status(), "read.ptx.sreg.tid.y");
+TEST(Kernels, ConstantsAreOnlyRead) {
+  auto compiled = [](const std::string &access) {
+    auto kernels = Kernels::compile(absl::StrCat(R"(
+.global .align 4 .b8 constant_0[8] = {1, 2, 0, 0, 255};
+.visible .entry k(
+	.param .u64 k_param_0
+)
+{
+	.reg .b32 %r<3>;
+	.reg .b64 %rd<3>;
+	ld.param.u64 %rd1, [k_param_0];
+	mov.u64 %rd2, constant_0;
+)",
+                                                 access, "ret;\n}\n"));
+    EXPECT_TRUE(kernels.ok()) << kernels.status();
+    return std::move(*kernels);
+  };
+  int32_t word = 0;
+  std::vector<Buffer> buffers = {{"word", &word, 4, 4}};
+  absl::Status status = compiled("ld.global.nc.u32 %r1, [%rd2];\n"
+                                 "st.global.u32 [%rd1], %r1;\n")
+                            .launch("k", 1, 1, buffers, 1);
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_EQ(word, 513);
+  expectSays(
+      compiled("st.global.u32 [%rd2], 7;\n").launch("k", 1, 1, buffers, 1),
+      "which is only read");
+  expectSays(
+      compiled("ld.global.u32 %r1, [%rd2+8];\n").launch("k", 1, 1, buffers, 1),
+      "in no buffer of the launch");
+}
+
+TEST(Kernels, TextThatItDoesNotKnow) {
+  expectSays(run("mov.u32 %v, %tid.y;\n"), "unknown operand in 'mov.u32'");
+  expectSays(run("add.s32 %v, %t;\n"), "another number of operands");
+  expectSays(run("add.s32 %none, %t, 1;\n"), "unknown result");
+  expectSays(run("sin.approx.f32 %f1, %f2;\n"), "has no 'sin.approx.f32'");
+  expectSays(run("add.ftz.f32 %f1, %f2, %f3;\n"), "has no 'add.ftz.f32'");
+  expectSays(run("ld.local.u32 %v, [%mine];\n"), "has no 'ld.local.u32'");
+  expectSays(Kernels::compile(".visible .entry k(\n.param .u32 n\n)").status(),
+             "PTX, line 2: expected .u64, found '.u32'");
+  expectSays(run("{ .reg .b16 tmp; "), "expected '}', found ''");
 }
 
 } // namespace

@@ -21,6 +21,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <type_traits>
 #include <unistd.h>
 
@@ -43,6 +44,9 @@ public:
     }
     if (std::getenv("ZEROGRAPH_EMULATOR_SHARED")) {
       gpu.share();
+    }
+    if (std::getenv("ZEROGRAPH_EMULATOR_TRAFFIC")) {
+      gpu.countTraffic();
     }
   }
   ~Process() {
@@ -75,9 +79,26 @@ public:
     }
     std::fprintf(stderr, "emulated GPU: %llu launches\n",
                  static_cast<unsigned long long>(gpu.launches()));
+    if (const char *path = std::getenv("ZEROGRAPH_EMULATOR_TRAFFIC")) {
+      writeTraffic(path);
+    }
   }
 
 private:
+  /// Writes a line a kernel: its instructions, and requests, least and cost of
+  /// loads, stores and shared memory.
+  void writeTraffic(const char *path) const {
+    std::ofstream file(path);
+    for (const auto &[kernel, traffic] : gpu.traffic()) {
+      file << kernel << " " << traffic.instructions;
+      for (const Traffic::Requests *requests :
+           {&traffic.loads, &traffic.stores, &traffic.shared}) {
+        file << " " << requests->count << " " << requests->least << " "
+             << requests->cost;
+      }
+      file << "\n";
+    }
+  }
   static uint32_t number(const char *variable) {
     const char *text = std::getenv(variable);
     return text ? uint32_t(std::strtoul(text, nullptr, 10)) : 1;

@@ -21,6 +21,11 @@ struct StreamCalls : Calls {
     if (!kernels.ok()) {
       return gpu->complain(std::string(kernels.status().message()));
     }
+    if (kernels->target() > 10 * kCapability) {
+      return gpu->complain(absl::StrCat("a GPU of sm_", 10 * kCapability,
+                                        " is given code for sm_",
+                                        kernels->target()));
+    }
     auto owned = std::make_unique<Gpu::Module>(
         Gpu::Module{current_device, std::move(*kernels), {}});
     *module = handle<CUmod_st>(owned.get());
@@ -68,7 +73,7 @@ struct StreamCalls : Calls {
     }
     // The driver copies the parameters when the launch is issued.
     std::vector<uint64_t> values(
-        kernel->module->kernels.parameters(kernel->symbol)->size());
+        kernel->module->kernels.parameters(kernel->symbol).value());
     for (size_t i = 0; i < values.size(); ++i) {
       std::memcpy(&values[i], parameters[i], sizeof(uint64_t));
     }

@@ -59,21 +59,30 @@ void multiply(const char *instruction, float *sums, const Block::Words &own,
   }
 }
 
+/// Operands: four words, two, and the four numbers that a product is added to.
 template <const char *instruction, float (*toFloat)(uint16_t)>
-void multiplyWords(float *sums, uint32_t a0, uint32_t a1, uint32_t a2,
-                   uint32_t a3, uint32_t b0, uint32_t b1, float c0, float c1,
-                   float c2, float c3) {
-  const float before[] = {c0, c1, c2, c3};
-  multiply(instruction, sums, {a0, a1, a2, a3, b0, b1}, before, toFloat);
+void multiplyWords(uint32_t *results, const uint64_t *operands, uint32_t,
+                   uint32_t) {
+  Block::Words own;
+  float before[4], sums[4];
+  for (uint32_t i = 0; i < own.size(); ++i) {
+    own[i] = uint32_t(operands[i]);
+  }
+  for (uint32_t i = 0; i < 4; ++i) {
+    before[i] = std::bit_cast<float>(uint32_t(operands[own.size() + i]));
+  }
+  multiply(instruction, sums, own, before, toFloat);
+  std::memcpy(results, sums, sizeof sums);
 }
 
 /// Loads four matrices of 8 by 8 numbers, of each of which 8 threads say where
 /// rows begin.
 template <bool transposed>
-void loadMatrices(uint32_t *words, const char *row) {
+void loadMatrices(uint32_t *words, const uint64_t *operands, uint32_t,
+                  uint32_t site) {
   Block &block = Block::current();
-  uint64_t address = std::bit_cast<uint64_t>(row);
-  block.touch(address, 16, /*write=*/false);
+  uint64_t address = operands[0];
+  block.touch(address, 16, /*write=*/false, site);
   const Block::Words *all =
       block.together(transposed ? kLoadTransposed : kLoad,
                      {uint32_t(address), uint32_t(address >> 32)});
@@ -95,17 +104,23 @@ void loadMatrices(uint32_t *words, const char *row) {
   }
 }
 
-void copy(char *to, const char *from) {
-  Block::current().copyLater(to, from, 16);
+/// Operands: to, from, 16, and how many bytes are not zeros.
+void copy(uint32_t *, const uint64_t *operands, uint32_t count, uint32_t site) {
+  Block::current().copyLater(std::bit_cast<char *>(operands[0]),
+                             std::bit_cast<const char *>(operands[1]),
+                             count > 3 ? uint32_t(operands[3]) : 16, site);
 }
-void copyPart(char *to, const char *from, int32_t bytes) {
-  Block::current().copyLater(to, from, uint32_t(bytes));
+void finishCopies(uint32_t *, const uint64_t *, uint32_t, uint32_t) {
+  Block::current().finishCopies();
 }
-void finishCopies() { Block::current().finishCopies(); }
 
+/// Operands: the upper half of the result, and the lower one.
 template <uint32_t (*round)(float)>
-uint32_t roundPair(float high, float low) {
-  return round(high) << 16 | round(low);
+void roundPair(uint32_t *result, const uint64_t *operands, uint32_t, uint32_t) {
+  auto half = [](uint64_t bits) {
+    return round(std::bit_cast<float>(uint32_t(bits)));
+  };
+  *result = half(operands[0]) << 16 | half(operands[1]);
 }
 
 float flushed(float x) {
@@ -116,25 +131,30 @@ float flushed(float x) {
 float power(float x) { return flushed(std::exp2(flushed(x))); }
 float reciprocal(float x) { return flushed(1 / flushed(x)); }
 
+template <float (*function)(float)>
+void approximate(uint32_t *result, const uint64_t *operands, uint32_t,
+                 uint32_t) {
+  float x = std::bit_cast<float>(uint32_t(operands[0]));
+  *result = std::bit_cast<uint32_t>(function(x));
+}
+
 } // namespace
 
 const std::vector<Instruction> &zerograph::emulator::tensorInstructions() {
   static const std::vector<Instruction> all = {
-      {"emulator.mma.m16n8k16.row.col.bf16",
-       pointerTo(multiplyWords<kMultiplyBrain, fromBrain>)},
-      {"emulator.mma.m16n8k16.row.col.f32.f32",
-       pointerTo(multiplyWords<kMultiplyHalf, fromHalf>)},
-      {"emulator.ldmatrix.sync.aligned.m8n8.x4.b16.p3",
-       pointerTo(loadMatrices<false>)},
-      {"emulator.ldmatrix.sync.aligned.m8n8.x4.trans.b16.p3",
-       pointerTo(loadMatrices<true>)},
-      {"emulator.cp.async.cg.shared.global.16", pointerTo(copy)},
-      {"emulator.cp.async.cg.shared.global.16.s", pointerTo(copyPart)},
-      {"emulator.cp.async.wait.all", pointerTo(finishCopies)},
-      {"emulator.ff2bf16x2.rn", pointerTo(roundPair<toBrain>)},
-      {"emulator.ff2f16x2.rn", pointerTo(roundPair<toHalf>)},
-      {"emulator.ex2.approx.ftz.f", pointerTo(power)},
-      {"emulator.rcp.approx.ftz.f", pointerTo(reciprocal)},
+      {"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", 4, 10,
+       multiplyWords<kMultiplyBrain, fromBrain>},
+      {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", 4, 10,
+       multiplyWords<kMultiplyHalf, fromHalf>},
+      {"ldmatrix.sync.aligned.m8n8.x4.shared.b16", 4, 1, loadMatrices<false>},
+      {"ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16", 4, 1,
+       loadMatrices<true>},
+      {"cp.async.cg.shared.global", 0, 3, copy},
+      {"cp.async.wait_all", 0, 0, finishCopies},
+      {"cvt.rn.bf16x2.f32", 1, 2, roundPair<toBrain>},
+      {"cvt.rn.f16x2.f32", 1, 2, roundPair<toHalf>},
+      {"ex2.approx.ftz.f32", 1, 1, approximate<power>},
+      {"rcp.approx.ftz.f32", 1, 1, approximate<reciprocal>},
   };
   return all;
 }

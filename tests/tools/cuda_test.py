@@ -202,6 +202,44 @@ class Cuda(Case):
         events = self.json("trace.json")["traceEvents"]
         self.assertGreater(len([e for e in events if e["ph"] == "X"]), 10)
 
+    def test_what_warps_ask_of_memory(self):
+        """Accesses lie side by side, in whole sectors and different banks,
+        except where fragments of mma.sync, or two halves of a row, are written
+        by 16 bytes, and where updates are sorted."""
+        for precision in "fp32", "bf16":
+            self.succeeds(
+                "train", GPT2, *CUDA, "--data",
+                os.path.join(os.path.dirname(GPT2), "batches.safetensors"),
+                "--micro-batch", "2", "--steps", "1", "--precision", precision,
+                **emulated(TRAFFIC=self.path("traffic")))
+            lines = self.text("traffic").splitlines()
+            self.assertGreater(len(lines), 20)
+            for line in lines:
+                kernel, instructions, *numbers = line.split()
+                self.assertGreater(int(instructions), 0, line)
+                halves = precision == "bf16" and re.search(
+                    r"attention|columns_blocks", kernel)
+                stores = (2 if halves else
+                          8 if "scatter_sort" in kernel else 1.15)
+                most = 1.15, stores, 1.15
+                requests = zip(*[iter(map(int, numbers))] * 3)
+                for bound, (count, least, cost) in zip(most, requests):
+                    self.assertGreaterEqual(least, count, line)
+                    self.assertLessEqual(least, cost, line)
+                    self.assertLessEqual(cost, bound * least, line)
+
+    def test_a_plan_for_gpus_of_sm_80(self):
+        """The emulator is one: it runs the text that a GPU would be given."""
+        self.succeeds(*TRAIN, "--save-weights", "host")
+        self.succeeds("compile", MLP, "-o", "plan", "--micro-batch", "8",
+                      "--matmul", "generated", "--target", "cuda:sm_80")
+        self.succeeds("train", "plan", "--data", MLP_DATA, "--steps", "2",
+                      "--save-weights", "cuda", **emulated())
+        self.assertEqual(self.tensors("host"), self.tensors("cuda"))
+        self.refused("train", MLP, "--data", MLP_DATA, "--micro-batch", "8",
+                     "--steps", "1", "--target", "cuda:sm_90", lines=0,
+                     parts=["sm_90"], **emulated())
+
     def test_a_reduction_of_one_rank(self):
         self.refused(*TRAIN, *CUDA, "--reduction", "nccl", lines=0,
                      parts=["--reduction nccl: one rank has nothing to add"],
