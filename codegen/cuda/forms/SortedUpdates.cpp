@@ -22,7 +22,10 @@ namespace {
 /// Threads of the block.
 constexpr int64_t kThreads = 1024;
 constexpr int64_t kWarps = kThreads / kWarp;
-/// Bits of the widest digit: 32 KiB of shared memory have its counts.
+/// Words of a digit's counts. One is free, so that those of one warp, or of
+/// neighbouring threads, lie in different banks.
+constexpr int64_t kDigitWords = kWarps + 1;
+/// Bits of the widest digit: 33 KiB of shared memory have its counts.
 constexpr unsigned kDigitBits = 8;
 /// Bits of the narrowest: a thread has a count.
 constexpr unsigned kLeastBits = 5;
@@ -70,7 +73,7 @@ public:
          const std::string &name)
       : sorted(sorted), body(body), scatter(scatter), l(body.lanes),
         i32(l.b.getI32Type()),
-        counts(body.declareShared(name + "_counts", i32, countsOfAll())),
+        counts(body.declareShared(name + "_counts", i32, countWords())),
         sums(body.declareShared(name + "_sums", i32, kThreads)),
         thread(threadOfBlock(l)) {
     std::tie(warp, lane) = l.divide(thread, kWarp);
@@ -109,6 +112,7 @@ private:
 
   int64_t digits() const { return int64_t(1) << sorted.digitBits(); }
   int64_t countsOfAll() const { return digits() * kWarps; }
+  int64_t countWords() const { return digits() * kDigitWords; }
 
   Value word(int64_t value) { return l.integer(i32, value); }
   Value toWord(Value index) {
@@ -121,7 +125,7 @@ private:
   }
 
   void clearCounts() {
-    body.loop(thread, l.index(countsOfAll()), kThreads, {},
+    body.loop(thread, l.index(countWords()), kThreads, {},
               [&](Value place, ValueRange) {
                 body.store(counts, place, word(0), {});
                 return SmallVector<Value>();
@@ -151,7 +155,7 @@ private:
     Value shifted = b.create<arith::ShRUIOp>(
         update.row, word(int64_t(pass) * sorted.digitBits()));
     Value digit = b.create<arith::AndIOp>(shifted, word(digits() - 1));
-    update.count = l.add(l.mul(l.toIndex(digit), l.index(kWarps)), warp);
+    update.count = l.add(l.mul(l.toIndex(digit), l.index(kDigitWords)), warp);
     update.peers = body.ballot(update.exists);
     for (unsigned bit = 0; bit < sorted.digitBits(); ++bit) {
       Value own = b.create<arith::AndIOp>(digit, word(int64_t(1) << bit));
@@ -188,16 +192,20 @@ private:
   /// Replaces each count by the sum of those before it.
   void sumCounts() {
     int64_t own = countsOfAll() / kThreads;
-    Value first = l.mul(thread, l.index(own));
+    // They are of one digit: `own` divides kWarps.
+    auto [digit, part] = l.divide(thread, kWarps / own);
+    Value first = body.address(
+        counts,
+        l.add(l.mul(digit, l.index(kDigitWords)), l.mul(part, l.index(own))),
+        i32);
     Value sum = word(0);
     for (int64_t i = 0; i < own; ++i) {
-      sum = l.add(sum, loadShared(counts, l.add(first, l.index(i))));
+      sum = l.add(sum, loadShared(first, l.index(i)));
     }
     Value next = l.sub(sumOfThreads(sum), sum);
     for (int64_t i = 0; i < own; ++i) {
-      Value place = l.add(first, l.index(i));
-      Value count = loadShared(counts, place);
-      body.store(counts, place, next, {});
+      Value count = loadShared(first, l.index(i));
+      body.store(first, l.index(i), next, {});
       next = l.add(next, count);
     }
     body.syncBlock();
@@ -243,7 +251,7 @@ CudaLaunch SortedUpdates::emitSort(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
                                    ScatterLoops &scatter,
                                    const std::string &name) const {
   CudaBody body(b, kernel, *scatter.graph, name,
-                {.block = kThreads, .scratch = true});
+                {.block = kThreads, .blocksAtLeast = 1, .scratch = true});
   body.enterKernel();
   Sorter(*this, body, scatter, name).emit();
   body.finish();
