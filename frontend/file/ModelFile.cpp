@@ -14,7 +14,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <set>
 
 using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::ArrayInputStream;
@@ -148,31 +147,6 @@ void checkVersions(ModelFile &file) {
   }
 }
 
-void collectForeign(const onnx::GraphProto &graph,
-                    std::set<std::string> &foreign) {
-  for (const auto &node : graph.node()) {
-    if (!isOnnxDomain(node.domain())) {
-      foreign.insert(absl::StrCat(node.domain(), ".", node.op_type(),
-                                  " (node '", node.name(), "')"));
-    }
-    for (const auto &attribute : node.attribute()) {
-      if (attribute.has_g()) {
-        collectForeign(attribute.g(), foreign);
-      }
-    }
-  }
-}
-
-void checkDomains(const onnx::GraphProto &graph) {
-  std::set<std::string> foreign;
-  collectForeign(graph, foreign);
-  if (!foreign.empty()) {
-    fail("operators outside ai.onnx are not supported: export without "
-         "runtime-specific fusion:\n  ",
-         linesOf({foreign.begin(), foreign.end()}));
-  }
-}
-
 } // namespace
 
 std::unique_ptr<ModelFile> readModelFile(const std::string &path) {
@@ -210,7 +184,7 @@ std::unique_ptr<ModelFile> readModelFile(const std::string &path) {
 std::unique_ptr<ModelFile> loadModel(const std::string &path) {
   std::unique_ptr<ModelFile> file = readModelFile(path);
   inlineFunctions(file->model);
-  checkDomains(file->graph());
+  leaveForeignOut(*file);
   return file;
 }
 

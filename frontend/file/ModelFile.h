@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace zerograph::frontend {
 
@@ -37,6 +38,7 @@ struct ModelFile {
   int64_t opset = 0;    ///< the version of ai.onnx
   /// The places of the bytes of each embedded initializer that is raw data.
   std::map<std::string, ByteRange> embedded;
+  std::vector<std::string> notes; ///< say what of the file was left out
 
   const onnx::GraphProto &graph() const { return model.graph(); }
 };
@@ -49,8 +51,13 @@ std::unique_ptr<ModelFile> readModelFile(const std::string &path);
 /// differ.
 void inlineFunctions(onnx::ModelProto &model);
 
-/// Reads a model that holds operators of ai.onnx alone, its functions inlined;
-/// throws ImportError.
+/// Leaves out outputs that need operators of other domains than ai.onnx, and
+/// the nodes that make them; an output that ZipMap makes is the tensor that it
+/// makes it of. Throws ImportError if all outputs do.
+void leaveForeignOut(ModelFile &file);
+
+/// Reads a model, its functions inlined, without what is not of ai.onnx; throws
+/// ImportError.
 std::unique_ptr<ModelFile> loadModel(const std::string &path);
 
 /// Throws ImportError where the shape of an initializer has a negative dim or

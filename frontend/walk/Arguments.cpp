@@ -335,6 +335,8 @@ void Arguments::finishParameters(SmallVector<Attribute> &attributes) {
 /// Notes weights that are not there, of the parameters with these attributes.
 void Arguments::noteFiles(ArrayRef<Attribute> attributes) const {
   ImportReport &report = context.report;
+  report.notes.insert(report.notes.end(), context.file.notes.begin(),
+                      context.file.notes.end());
   for (std::string &note : externalNotes(context.file)) {
     report.notes.push_back(std::move(note));
   }

@@ -127,23 +127,47 @@ static bool endsSoftmax(const Graph &graph, const onnx::NodeProto &node) {
          sum.input(0) == node.input(0);
 }
 
+/// Returns p of a node that joins 1 - p and p, the probabilities of two
+/// classes; empty for any other node.
+static std::string secondOfPair(const Graph &graph,
+                                const onnx::NodeProto &node) {
+  if (node.op_type() != "Concat" || node.input_size() != 2) {
+    return "";
+  }
+  auto first = graph.producer.find(node.input(0));
+  if (first == graph.producer.end()) {
+    return "";
+  }
+  const onnx::NodeProto &rest = graph.proto.node(first->second);
+  bool pair = rest.op_type() == "Sub" && rest.input_size() == 2 &&
+              rest.input(1) == node.input(1);
+  return pair ? node.input(1) : "";
+}
+
 /// Refuses to take probabilities for scores: what PyTorch would compute of them
 /// is no loss that anybody wants, and nothing would show it.
 static void checkScores(const Graph &graph, const std::string &name,
                         const AddedLoss &wanted) {
   std::string made = name;
   const onnx::NodeProto *node = nullptr;
-  bool moved = false;
-  do {
+  bool moved = false, pair = false;
+  for (;;) {
     auto found = graph.producer.find(made);
     if (found == graph.producer.end()) {
       return;
     }
-    moved |= node != nullptr && node->op_type() != "Identity" &&
-             node->op_type() != "Cast";
     node = &graph.proto.node(found->second);
+    std::string second = secondOfPair(graph, *node);
     made = node->input_size() > 0 ? node->input(0) : "";
-  } while (keepsProbabilities(*node));
+    if (!second.empty()) {
+      pair = true;
+      made = second;
+    } else if (keepsProbabilities(*node)) {
+      moved |= node->op_type() != "Identity" && node->op_type() != "Cast";
+    } else {
+      break;
+    }
+  }
   bool written = endsSoftmax(graph, *node);
   if (written) {
     made = graph.proto.node(graph.producer.at(made)).input(0); // of Exp
@@ -151,15 +175,18 @@ static void checkScores(const Graph &graph, const std::string &name,
   bool softmax =
       (written || node->op_type() == "Softmax") && wanted.ofClasses();
   bool sigmoid =
-      node->op_type() == "Sigmoid" && wanted.name() == "bce_with_logits";
+      node->op_type() == "Sigmoid" &&
+      (pair ? wanted.ofClasses() : wanted.name() == "bce_with_logits");
   if (softmax || sigmoid) {
     fail("--loss ", wanted.name(), ": '", name,
          "' holds probabilities, made by ", node->op_type(), " '",
          nodeName(*node), "'; expected ",
          wanted.name() == "nll" ? "their logarithms" : "scores",
-         "; give --loss ", softmax ? "cross_entropy" : wanted.name(),
+         "; give --loss ", softmax ? "cross_entropy" : "bce_with_logits",
          " --loss-on ", made, ", what they are made of",
-         moved ? ", and labels in the order of its dims" : "");
+         pair    ? ", with labels of its shape, floats of 0 and 1"
+         : moved ? ", and labels in the order of its dims"
+                 : "");
   }
 }
 
