@@ -62,9 +62,16 @@ TEST_P(PtxasModels, AssembledWithoutSpills) {
     EXPECT_EQ(assembly.error, "");
     std::cout << architecture << ": " << assembly.summary() << "\n";
   }
-  // Those after it take it as well.
-  for (const char *architecture : {"sm_100", "sm_120"}) {
-    EXPECT_EQ(assemble(*ptxas, architecture, cuda.ptx("sm_90")).error, "");
+  // Later ones take it as well.
+  for (auto [architecture, later] :
+       std::vector<std::pair<const char *, const char *>>{
+           {"sm_80", "sm_86"},
+           {"sm_80", "sm_89"},
+           {"sm_90", "sm_90a"},
+           {"sm_90", "sm_100"},
+           {"sm_90", "sm_103"},
+           {"sm_90", "sm_120"}}) {
+    EXPECT_EQ(assemble(*ptxas, later, cuda.ptx(architecture)).error, "");
   }
 }
 
