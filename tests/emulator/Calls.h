@@ -109,6 +109,7 @@ struct Calls {
       return kError;
     }
     task.issued = gpu->host;
+    task.number = ++gpu->task_count;
     queue->tasks.push_back(std::move(task));
     gpu->changed.notify_all();
     gpu->advanceSome();

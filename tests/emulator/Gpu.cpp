@@ -58,6 +58,15 @@ bool Gpu::isReady(const Task &task) const {
          (!task.ready || task.ready());
 }
 
+bool Gpu::leadsItsQueue(const Stream &stream) const {
+  return std::none_of(streams.begin(), streams.end(), [&](const auto &other) {
+    return other->device == stream.device &&
+           other->number % queues == stream.number % queues &&
+           !other->tasks.empty() &&
+           other->tasks.front().number < stream.tasks.front().number;
+  });
+}
+
 bool Gpu::awaitsOthers() const {
   for (const auto &stream : streams) {
     if (!stream->tasks.empty() && stream->tasks.front().ready) {
@@ -138,16 +147,20 @@ bool Gpu::advance() {
     return false;
   }
   std::vector<Stream *> ready;
-  auto look = [&](auto &candidates) {
-    for (auto &stream : candidates) {
-      if (!stream->tasks.empty() && isReady(stream->tasks.front())) {
-        ready.push_back(stream.get());
-      }
+  auto look = [&](Stream &stream) {
+    if (!stream.tasks.empty() && isReady(stream.tasks.front())) {
+      ready.push_back(&stream);
     }
   };
-  look(streams);
+  for (auto &stream : streams) {
+    if (!stream->tasks.empty() && leadsItsQueue(*stream)) {
+      look(*stream);
+    }
+  }
   for (auto &graph : executables) {
-    look(graph->streams);
+    for (auto &stream : graph->streams) {
+      look(*stream);
+    }
   }
   if (ready.empty()) {
     return false;

@@ -67,6 +67,9 @@ public:
   /// Calls that give a stream more than this wait for room.
   void limitQueues(size_t tasks) { queue_limit = tasks; }
   bool stalled() const;
+  /// Sets the queues of a GPU, 32 at first, which its streams share: a task
+  /// waits for all that the streams of its queue were given before it.
+  void setQueues(unsigned count) { queues = count; }
 
 private:
   friend struct Calls;
@@ -106,6 +109,8 @@ private:
     std::function<bool()> ready{};
     /// The times that the host knew when it issued the task.
     VectorClock issued{};
+    /// Counts the tasks that streams were given, from 1.
+    uint64_t number = 0;
     /// Makes a task that was recorded one of a launch of the graph, which is
     /// then kept; null: it is the same in all of them.
     std::function<void(Task &)> again{};
@@ -132,6 +137,9 @@ private:
   /// Notes what is wrong, once.
   int complain(const std::string &what);
   bool isReady(const Task &task) const;
+  /// Returns whether no stream of the same queue of the hardware has an earlier
+  /// task.
+  bool leadsItsQueue(const Stream &stream) const;
   /// Returns whether a stream waits for what other threads or processes do.
   bool awaitsOthers() const;
   void runTask(Stream &stream, Task &task);
@@ -200,6 +208,8 @@ private:
   std::vector<std::shared_ptr<GraphExec>> executables; // as made, for the seed
   int contexts = 0;
   uint64_t launch_count = 0;
+  uint64_t task_count = 0;
+  unsigned queues = 32;
   bool counts_traffic = false;
   std::map<std::string, Traffic> asked;
   std::optional<uint64_t> tasks_left; // before it stalls

@@ -6,6 +6,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include <cstring>
+
 using namespace zerograph;
 using namespace zerograph::emulator;
 using ::testing::HasSubstr;
@@ -51,6 +53,33 @@ protected:
   CUdeviceptr memory = 0;
   CUevent event = nullptr;
 };
+
+/// In one queue a stream that awaits the host holds up those after it.
+TEST_F(GpuTest, StreamsOfOneQueue) {
+  void *counter = nullptr;
+  ASSERT_EQ(api.cuMemHostAlloc(&counter, sizeof(uint32_t), 0), 0);
+  std::memset(counter, 0, sizeof(uint32_t));
+  auto address = reinterpret_cast<CUdeviceptr>(counter);
+  for (unsigned queues : {2, 1}) {
+    gpu.setQueues(queues);
+    *static_cast<uint32_t *>(counter) = 0;
+    ASSERT_EQ(api.cuStreamWaitValue32(streams[0], address, 1,
+                                      CU_STREAM_WAIT_VALUE_GEQ),
+              0);
+    ASSERT_EQ(set(streams[1]), 0);
+    ASSERT_EQ(api.cuEventRecord(event, streams[1]), 0);
+    bool done = false;
+    for (int i = 0; i < 100; ++i) {
+      done |= api.cuEventQuery(event) == 0;
+    }
+    EXPECT_EQ(done, queues == 2);
+    *static_cast<uint32_t *>(counter) = 1;
+    EXPECT_EQ(api.cuStreamSynchronize(streams[1]), 0);
+    EXPECT_EQ(api.cuStreamSynchronize(streams[0]), 0);
+  }
+  EXPECT_EQ(gpu.complaint(), "");
+  api.cuMemFreeHost(counter);
+}
 
 TEST_F(GpuTest, WhatIsLeft) {
   EXPECT_EQ(gpu.leftovers(), "2 allocations, 2 streams, 1 events, 1 contexts");

@@ -317,9 +317,10 @@ TEST(Kernels, TextThatItDoesNotKnow) {
   expectSays(run("mov.u32 %v, %tid.y;\n"), "unknown operand in 'mov.u32'");
   expectSays(run("add.s32 %v, %t;\n"), "another number of operands");
   expectSays(run("add.s32 %none, %t, 1;\n"), "unknown result");
-  expectSays(run("sin.approx.f32 %f1, %f2;\n"), "has no 'sin.approx.f32'");
-  expectSays(run("add.ftz.f32 %f1, %f2, %f3;\n"), "has no 'add.ftz.f32'");
-  expectSays(run("ld.local.u32 %v, [%mine];\n"), "has no 'ld.local.u32'");
+  expectSays(run("sin.approx.f32 %f1, %f2;\n"), "no such instruction in \'sin.approx.f32\'");
+  expectSays(run("add.ftz.f32 %f1, %f2, %f3;\n"), "no such instruction in \'add.ftz.f32\'");
+  expectSays(run("bra $nowhere;\n"), "there is no label $nowhere");
+  expectSays(run("ld.local.u32 %v, [%mine];\n"), "no such instruction in \'ld.local.u32\'");
   expectSays(Kernels::compile(".visible .entry k(\n.param .u32 n\n)").status(),
              "PTX, line 2: expected .u64, found '.u32'");
   expectSays(run("{ .reg .b16 tmp; "), "expected '}', found ''");

@@ -38,6 +38,15 @@ std::optional<Type> zerograph::emulator::ptx::parseType(StringRef name) {
   return wrong ? std::nullopt : std::optional(type);
 }
 
+llvm::Type *zerograph::emulator::ptx::typeOf(Builder &b, const Type &type) {
+  if (!type.isFloat()) {
+    return b.getIntNTy(type.bits);
+  }
+  return type.bits == 64   ? b.getDoubleTy()
+         : type.bits == 32 ? b.getFloatTy()
+                           : b.getHalfTy();
+}
+
 std::optional<Opcode> zerograph::emulator::ptx::parseOpcode(StringRef text) {
   Opcode opcode;
   text.split(opcode.words, '.');
@@ -287,15 +296,6 @@ Value *compare(Builder &b, const Opcode &opcode, Inputs in) {
           .Case("hs", Predicate::ICMP_UGE)
           .Default(none);
   return predicate == none ? nullptr : b.CreateICmp(predicate, in[0], in[1]);
-}
-
-llvm::Type *typeOf(Builder &b, const Type &type) {
-  if (!type.isFloat()) {
-    return b.getIntNTy(type.bits);
-  }
-  return type.bits == 64   ? b.getDoubleTy()
-         : type.bits == 32 ? b.getFloatTy()
-                           : b.getHalfTy();
 }
 
 /// Rounds to the nearest, down, up or towards zero; 0: no such word.

@@ -22,6 +22,7 @@ struct Type {
   Type wide() const { return {kind, 2 * bits}; }
 };
 std::optional<Type> parseType(llvm::StringRef name);
+llvm::Type *typeOf(llvm::IRBuilder<> &b, const Type &type);
 
 /// "setp.lt.s32": words after the first, the last of which is the type.
 struct Opcode {

@@ -4,39 +4,54 @@
 
 #include "runtime/base/Status.h"
 #include "tests/emulator/Instructions.h"
-#include "tests/emulator/PtxArithmetic.h"
+#include "tests/emulator/PtxRegisters.h"
 
-#include "llvm/ADT/StringMap.h"
-#include "llvm/ADT/StringSwitch.h"
-#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 
 using namespace zerograph;
 using namespace zerograph::emulator;
 using namespace zerograph::emulator::ptx;
+using llvm::ArrayRef;
 using llvm::StringRef;
 using llvm::Value;
 
 namespace {
 
-/// A register is a variable of the function, an integer; LLVM makes values of
-/// it.
+/// The parameters of a ThreadFunction.
+enum Parameter { kParameters, kShared, kThread, kBlock, kInstructions };
+
 class Writer {
 public:
-  Writer(const Kernel &kernel, const Text &text, llvm::Module &module,
-         llvm::function_ref<uint64_t(StringRef)> addressOf)
-      : kernel(kernel), text(text), module(module), addressOf(addressOf),
-        b(module.getContext()), entry(module.getContext()) {}
+  Writer(const Kernel &kernel, const Text &text, llvm::Module &module)
+      : kernel(kernel), text(text), module(module), b(module.getContext()),
+        entry(module.getContext()), registers(b, entry) {}
 
-  absl::StatusOr<std::vector<SharedArray>> run() {
+  absl::StatusOr<std::vector<SharedArray>>
+  run(llvm::function_ref<uint64_t(StringRef)> addressOf) {
     begin();
-    findShared();
-    for (const Statement &statement : kernel.statements) {
-      ZG_RETURN_IF_ERROR(write(statement));
+    registers.name("%tid.x", function->getArg(kThread));
+    registers.name("%ctaid.x", function->getArg(kBlock));
+    for (const Array &array : text.global) {
+      registers.name(array.name, b.getInt64(addressOf(array.name)));
     }
-    if (!b.GetInsertBlock()->getTerminator()) {
-      addUp();
-      b.CreateRetVoid();
+    nameShared();
+    for (const Statement &statement : kernel.statements) {
+      write(statement);
+      if (!registers.error().empty()) {
+        return absl::UnimplementedError(absl::StrCat(
+            "line ", statement.line, " of the PTX: ", registers.error(),
+            " in '", statement.opcode.str(), "' of kernel ",
+            kernel.name.str()));
+      }
+    }
+    addUp();
+    b.CreateRetVoid();
+    for (const auto &label : labels) {
+      if (label.second->empty()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("kernel ", kernel.name.str(), ": there is no label ",
+                         label.first().str()));
+      }
     }
     return arrays;
   }
@@ -57,15 +72,7 @@ private:
     b.SetInsertPoint(body);
   }
 
-  //===--- arrays ---------------------------------------------------------===//
-
-  static void eachName(const Operand &operand,
-                       llvm::function_ref<void(StringRef)> visit) {
-    visit(operand.name);
-    for (const Operand &part : operand.parts) {
-      eachName(part, visit);
-    }
-  }
+  //===--- shared memory --------------------------------------------------===//
 
   /// Returns the bytes that the least access of shared memory has: all accesses
   /// are of whole elements of this size.
@@ -82,112 +89,31 @@ private:
     return least;
   }
 
-  void findShared() {
-    llvm::StringMap<const Array *> declared;
-    for (const auto *list : {&text.shared, &kernel.shared}) {
-      for (const Array &array : *list) {
-        declared[array.name] = &array;
-      }
-    }
+  bool isUsed(const Array &array) const {
+    return llvm::any_of(kernel.statements, [&](const Statement &statement) {
+      return llvm::any_of(statement.operands, [&](const Operand &operand) {
+        return operand.name == array.name;
+      });
+    });
+  }
+
+  void nameShared() {
     const uint32_t element = sharedElement();
-    for (const Statement &statement : kernel.statements) {
-      for (const Operand &operand : statement.operands) {
-        eachName(operand, [&](StringRef name) {
-          auto found = declared.find(name);
-          if (found != declared.end() && !shared.count(name)) {
-            Value *place = entry.CreateConstGEP1_32(
-                b.getPtrTy(), function->getArg(1), unsigned(arrays.size()));
-            shared[name] = entry.CreatePtrToInt(
-                entry.CreateLoad(b.getPtrTy(), place), b.getInt64Ty());
-            arrays.push_back({name.str(), found->second->bytes, element});
-          }
-        });
+    for (const auto *declared : {&text.shared, &kernel.shared}) {
+      for (const Array &array : *declared) {
+        if (isUsed(array)) {
+          Value *place = entry.CreateConstGEP1_32(
+              b.getPtrTy(), function->getArg(kShared), unsigned(arrays.size()));
+          registers.name(array.name, entry.CreatePtrToInt(
+                                         entry.CreateLoad(b.getPtrTy(), place),
+                                         b.getInt64Ty()));
+          arrays.push_back({array.name.str(), array.bytes, element});
+        }
       }
     }
   }
 
-  //===--- registers ------------------------------------------------------===//
-
-  absl::Status wrong(const Statement &statement, StringRef what) const {
-    return absl::UnimplementedError(absl::StrCat(
-        "line ", statement.line, " of the PTX: ", what.str(), " in '",
-        statement.opcode.str(), "' of kernel ", kernel.name.str()));
-  }
-  absl::Status missing(const Statement &statement) const {
-    return absl::UnimplementedError(
-        absl::StrCat("the emulator has no '", statement.opcode.str(),
-                     "', line ", statement.line, " of the PTX"));
-  }
-
-  /// Declares a group of registers, or anew one that is of a scope of its own.
-  void declare(const Statement &statement) {
-    StringRef name = statement.operands[0].name;
-    widths[name] = unsigned(statement.operands[1].bits);
-    registers.erase(name);
-  }
-
-  /// Returns the variable of a register; null if it is not one.
-  llvm::AllocaInst *variable(StringRef name) {
-    auto [found, added] = registers.try_emplace(name, nullptr);
-    if (added) {
-      auto width = widths.find(name.rtrim("0123456789"));
-      if (width != widths.end()) {
-        found->second = entry.CreateAlloca(b.getIntNTy(width->second));
-      }
-    }
-    return found->second;
-  }
-
-  /// Returns what an operand holds, an integer of any width; null if there is
-  /// no such name.
-  Value *read(const Operand &operand) {
-    if (operand.kind == Operand::Kind::kNumber) {
-      return b.getInt64(operand.bits);
-    }
-    StringRef name = operand.name;
-    if (llvm::AllocaInst *place = variable(name)) {
-      return b.CreateLoad(place->getAllocatedType(), place);
-    }
-    if (name == "%tid.x" || name == "%ctaid.x") {
-      return function->getArg(name == "%tid.x" ? 2 : 3);
-    }
-    if (Value *array = shared.lookup(name)) {
-      return array;
-    }
-    uint64_t address = addressOf(name);
-    return address ? b.getInt64(address) : nullptr;
-  }
-
-  llvm::Type *floatOf(unsigned bits) {
-    return bits == 64   ? b.getDoubleTy()
-           : bits == 32 ? b.getFloatTy()
-                        : b.getHalfTy();
-  }
-
-  Value *readAs(const Operand &operand, const Type &type) {
-    Value *value = read(operand);
-    if (!value) {
-      return nullptr;
-    }
-    value = b.CreateZExtOrTrunc(value, b.getIntNTy(type.bits));
-    return type.isFloat() ? b.CreateBitCast(value, floatOf(type.bits)) : value;
-  }
-
-  /// Fills the bits of a wider register by the sign if the type has one.
-  bool assign(const Operand &operand, Value *value, const Type &type) {
-    llvm::AllocaInst *place = variable(operand.name);
-    if (!place) {
-      return false;
-    }
-    value = b.CreateBitCast(value, b.getIntNTy(type.bits));
-    b.CreateStore(type.isSigned()
-                      ? b.CreateSExtOrTrunc(value, place->getAllocatedType())
-                      : b.CreateZExtOrTrunc(value, place->getAllocatedType()),
-                  place);
-    return true;
-  }
-
-  //===--- statements -----------------------------------------------------===//
+  //===--- the order of statements ----------------------------------------===//
 
   llvm::BasicBlock *blockOf(StringRef label) {
     llvm::BasicBlock *&block = labels[label];
@@ -204,7 +130,7 @@ private:
   /// Counts what was written since the last time, before a block of it ends.
   void addUp() {
     if (instructionCount > 0) {
-      Value *place = function->getArg(4);
+      Value *place = function->getArg(kInstructions);
       Value *sum = b.CreateAdd(b.CreateLoad(b.getInt64Ty(), place),
                                b.getInt64(instructionCount));
       b.CreateStore(sum, place);
@@ -212,162 +138,142 @@ private:
     }
   }
 
-  void continueIn(llvm::BasicBlock *block) {
-    if (!b.GetInsertBlock()->getTerminator()) {
-      addUp();
-      b.CreateBr(block);
-    }
-    b.SetInsertPoint(block);
-  }
-
-  absl::Status write(const Statement &statement) {
-    if (!statement.label.empty()) {
-      continueIn(blockOf(statement.label));
-      return absl::OkStatus();
-    }
-    if (statement.opcode == ".reg") {
-      declare(statement);
-      return absl::OkStatus();
-    }
-    if (statement.guard.empty()) {
-      return writeInstruction(statement);
-    }
-    Operand guard;
-    guard.name = statement.guard;
-    Value *condition = readAs(guard, Type{});
-    if (!condition) {
-      return wrong(statement, "unknown predicate");
-    }
-    llvm::BasicBlock *then = newBlock(), *after = newBlock();
+  /// Goes to a block; what is written then is in another one.
+  void jump(llvm::BasicBlock *to, llvm::BasicBlock *then) {
     addUp();
-    b.CreateCondBr(condition, statement.guardNegated ? after : then,
-                   statement.guardNegated ? then : after);
+    b.CreateBr(to);
     b.SetInsertPoint(then);
-    ZG_RETURN_IF_ERROR(writeInstruction(statement));
-    continueIn(after);
-    return absl::OkStatus();
   }
 
-  absl::Status writeInstruction(const Statement &statement) {
-    StringRef opcode = statement.opcode;
+  void write(const Statement &statement) {
+    if (!statement.label.empty()) {
+      llvm::BasicBlock *block = blockOf(statement.label);
+      jump(block, block);
+    } else if (statement.opcode == ".reg") {
+      registers.declare(statement);
+    } else if (statement.guard.empty()) {
+      writeInstruction(statement);
+    } else {
+      Operand guard;
+      guard.name = statement.guard;
+      Value *condition = registers.read(guard, Type{});
+      llvm::BasicBlock *then = newBlock(), *after = newBlock();
+      addUp();
+      b.CreateCondBr(condition, statement.guardNegated ? after : then,
+                     statement.guardNegated ? then : after);
+      b.SetInsertPoint(then);
+      writeInstruction(statement);
+      jump(after, after);
+    }
+  }
+
+  void writeInstruction(const Statement &statement) {
+    StringRef name = statement.opcode;
     ++instructionCount;
-    if (opcode == "ret") {
+    auto instruction =
+        llvm::find_if(instructions(), [&](const Instruction &known) {
+          return name == known.name;
+        });
+    std::optional<Opcode> opcode = parseOpcode(name);
+    if (name == "ret") {
       addUp();
       b.CreateRetVoid();
       b.SetInsertPoint(newBlock());
-      return absl::OkStatus();
-    }
-    if (opcode == "bra" || opcode == "bra.uni") {
-      addUp();
-      b.CreateBr(blockOf(statement.operands[0].name));
-      b.SetInsertPoint(newBlock());
-      return absl::OkStatus();
-    }
-    for (const Instruction &instruction : instructions()) {
-      if (opcode == instruction.name) {
-        return writeCall(statement, instruction);
+    } else if (name == "bra" || name == "bra.uni") {
+      if (expect(statement.operands.size() == 1)) {
+        jump(blockOf(statement.operands[0].name), newBlock());
       }
+    } else if (instruction != instructions().end()) {
+      writeCall(statement, *instruction);
+    } else if (!opcode) {
+      registers.refuse("the emulator has no such instruction");
+    } else if (opcode->base == "mov") {
+      writeMove(statement, *opcode);
+    } else if (name.starts_with("ld.param.")) {
+      loadParameter(statement, *opcode);
+    } else if (opcode->base == "ld" || opcode->base == "st") {
+      writeAccess(statement, *opcode);
+    } else {
+      compute(statement, *opcode);
     }
-    std::optional<Opcode> parsed = parseOpcode(opcode);
-    if (!parsed) {
-      return missing(statement);
-    }
-    if (parsed->base == "mov") {
-      return writeMove(statement, *parsed);
-    }
-    if (opcode.starts_with("ld.param.")) {
-      return loadParameter(statement, *parsed);
-    }
-    if (parsed->base == "ld" || parsed->base == "st") {
-      return writeAccess(statement, *parsed);
-    }
-    return compute(statement, *parsed);
   }
 
-  absl::Status compute(const Statement &statement, const Opcode &opcode) {
+  bool expect(bool operandsFit) {
+    if (!operandsFit) {
+      registers.refuse("another number of operands");
+    }
+    return operandsFit;
+  }
+
+  //===--- instructions ---------------------------------------------------===//
+
+  void compute(const Statement &statement, const Opcode &opcode) {
     std::optional<Operation> operation = operationOf(opcode);
     if (!operation) {
-      return missing(statement);
+      registers.refuse("the emulator has no such instruction");
+      return;
     }
-    if (statement.operands.size() != operation->inputs.size() + 1) {
-      return wrong(statement, "another number of operands");
+    if (!expect(statement.operands.size() == operation->inputs.size() + 1)) {
+      return;
     }
     std::vector<Value *> inputs;
     for (size_t i = 0; i < operation->inputs.size(); ++i) {
-      inputs.push_back(readAs(statement.operands[i + 1], operation->inputs[i]));
-      if (!inputs.back()) {
-        return wrong(statement, "unknown operand");
-      }
+      inputs.push_back(
+          registers.read(statement.operands[i + 1], operation->inputs[i]));
     }
-    Value *result = operation->compute(b, opcode, inputs);
-    if (!result) {
-      return missing(statement);
+    if (Value *result = operation->compute(b, opcode, inputs)) {
+      registers.assign(statement.operands[0], result, operation->result);
+    } else {
+      registers.refuse("the emulator has no such instruction");
     }
-    return assign(statement.operands[0], result, operation->result)
-               ? absl::OkStatus()
-               : wrong(statement, "unknown result");
+  }
+
+  /// Returns the parts of an operand, or itself.
+  static ArrayRef<Operand> partsOf(const Operand &operand) {
+    return operand.parts.empty() ? ArrayRef<Operand>(operand)
+                                 : ArrayRef<Operand>(operand.parts);
   }
 
   /// Moves a value, packs parts into a register, or takes it apart.
-  absl::Status writeMove(const Statement &statement, const Opcode &opcode) {
-    if (statement.operands.size() != 2) {
-      return wrong(statement, "another number of operands");
+  void writeMove(const Statement &statement, const Opcode &opcode) {
+    if (!expect(statement.operands.size() == 2)) {
+      return;
     }
-    const Operand &to = statement.operands[0], &from = statement.operands[1];
-    Type whole = opcode.type;
-    whole.kind = Type::Kind::kBits;
-    size_t count = std::max(to.parts.size(), from.parts.size());
-    Type part{Type::Kind::kBits,
-              whole.bits / unsigned(std::max(count, size_t(1)))};
-    Value *value =
-        from.parts.empty() ? readAs(from, whole) : b.getIntN(whole.bits, 0);
-    for (size_t i = 0; value && i < from.parts.size(); ++i) {
-      Value *piece = readAs(from.parts[i], part);
-      value =
-          piece ? b.CreateOr(value,
-                             b.CreateShl(b.CreateZExt(piece, value->getType()),
-                                         i * part.bits))
-                : nullptr;
+    const unsigned bits = opcode.type.bits;
+    auto typeOfPart = [&](ArrayRef<Operand> parts) {
+      return Type{Type::Kind::kBits, bits / unsigned(parts.size())};
+    };
+    ArrayRef<Operand> from = partsOf(statement.operands[1]);
+    ArrayRef<Operand> to = partsOf(statement.operands[0]);
+    Type read = typeOfPart(from), written = typeOfPart(to);
+    Value *value = b.getIntN(bits, 0);
+    for (size_t i = 0; i < from.size(); ++i) {
+      Value *part =
+          b.CreateZExt(registers.read(from[i], read), value->getType());
+      value = b.CreateOr(value, b.CreateShl(part, i * read.bits));
     }
-    if (!value) {
-      return wrong(statement, "unknown operand");
+    for (size_t i = 0; i < to.size(); ++i) {
+      Value *part = b.CreateLShr(value, i * written.bits);
+      registers.assign(to[i], b.CreateTrunc(part, b.getIntNTy(written.bits)),
+                       written);
     }
-    if (to.parts.empty()) {
-      return assign(to, value, whole) ? absl::OkStatus()
-                                      : wrong(statement, "unknown result");
-    }
-    for (size_t i = 0; i < to.parts.size(); ++i) {
-      Value *piece = b.CreateTrunc(b.CreateLShr(value, i * part.bits),
-                                   b.getIntNTy(part.bits));
-      if (!assign(to.parts[i], piece, part)) {
-        return wrong(statement, "unknown result");
-      }
-    }
-    return absl::OkStatus();
   }
 
-  absl::Status loadParameter(const Statement &statement, const Opcode &opcode) {
+  void loadParameter(const Statement &statement, const Opcode &opcode) {
+    if (!expect(statement.operands.size() == 2)) {
+      return;
+    }
     auto found = llvm::find(kernel.parameters, statement.operands[1].name);
     if (found == kernel.parameters.end() || statement.operands[1].offset != 0) {
-      return wrong(statement, "unknown parameter");
+      registers.refuse("unknown parameter");
+      return;
     }
     Value *place =
-        b.CreateConstGEP1_64(b.getPtrTy(), function->getArg(0),
+        b.CreateConstGEP1_64(b.getPtrTy(), function->getArg(kParameters),
                              uint64_t(found - kernel.parameters.begin()));
     Value *value = b.CreateLoad(b.getIntNTy(opcode.type.bits),
                                 b.CreateLoad(b.getPtrTy(), place));
-    return assign(statement.operands[0], value, opcode.type)
-               ? absl::OkStatus()
-               : wrong(statement, "unknown result");
-  }
-
-  //===--- memory ---------------------------------------------------------===//
-
-  Value *addressAt(const Operand &operand) {
-    Value *base = read(operand);
-    return base ? b.CreateAdd(b.CreateZExt(base, b.getInt64Ty()),
-                              b.getInt64(uint64_t(operand.offset)))
-                : nullptr;
+    registers.assign(statement.operands[0], value, opcode.type);
   }
 
   /// Tells the block of an access, which a vector makes as one.
@@ -380,20 +286,18 @@ private:
                           b.getInt32(statement.line)});
   }
 
-  absl::Status writeAccess(const Statement &statement, const Opcode &opcode) {
+  void writeAccess(const Statement &statement, const Opcode &opcode) {
     bool store = opcode.base == "st";
     StringRef space = opcode.words.front();
-    if ((space != "global" && space != "shared") ||
-        statement.operands.size() != 2) {
-      return missing(statement);
+    if (space != "global" && space != "shared") {
+      registers.refuse("the emulator has no such instruction");
+      return;
     }
-    Value *address = addressAt(statement.operands[store ? 0 : 1]);
-    if (!address) {
-      return wrong(statement, "unknown address");
+    if (!expect(statement.operands.size() == 2)) {
+      return;
     }
-    const Operand &other = statement.operands[store ? 1 : 0];
-    llvm::ArrayRef<Operand> parts = other.parts;
-    parts = parts.empty() ? llvm::ArrayRef<Operand>(other) : parts;
+    Value *address = registers.read(statement.operands[store ? 0 : 1]);
+    ArrayRef<Operand> parts = partsOf(statement.operands[store ? 1 : 0]);
     Type type = opcode.type;
     if (type.isFloat()) {
       type.kind = Type::Kind::kBits;
@@ -403,63 +307,46 @@ private:
     for (size_t i = 0; i < parts.size(); ++i) {
       Value *place = b.CreateIntToPtr(
           b.CreateAdd(address, b.getInt64(i * bytes)), b.getPtrTy());
+      llvm::Align alignment(bytes);
       if (store) {
-        Value *value = readAs(parts[i], type);
-        if (!value) {
-          return wrong(statement, "unknown operand");
-        }
-        b.CreateAlignedStore(value, place, llvm::Align(bytes));
-      } else if (!assign(parts[i],
-                         b.CreateAlignedLoad(b.getIntNTy(type.bits), place,
-                                             llvm::Align(bytes)),
-                         type)) {
-        return wrong(statement, "unknown result");
+        b.CreateAlignedStore(registers.read(parts[i], type), place, alignment);
+      } else {
+        registers.assign(
+            parts[i],
+            b.CreateAlignedLoad(b.getIntNTy(type.bits), place, alignment),
+            type);
       }
     }
-    return absl::OkStatus();
   }
 
-  //===--- what the emulator's functions do
-  //---------------------------------===//
-
   /// Passes operands as numbers of 64 bits, and takes words as results.
-  absl::Status writeCall(const Statement &statement,
-                         const Instruction &instruction) {
+  void writeCall(const Statement &statement, const Instruction &instruction) {
+    ArrayRef<Operand> operands = statement.operands, results;
+    if (instruction.results > 0 && !operands.empty()) {
+      results = partsOf(operands.front());
+      operands = operands.drop_front();
+    }
     std::vector<Value *> inputs;
-    std::vector<const Operand *> results;
-    for (const Operand &operand : statement.operands) {
-      bool result = instruction.results && &operand == &statement.operands[0];
-      llvm::ArrayRef<Operand> parts = operand.parts;
-      for (const Operand &part :
-           parts.empty() ? llvm::ArrayRef<Operand>(operand) : parts) {
-        if (result) {
-          results.push_back(&part);
-          continue;
-        }
-        Value *value =
-            part.kind == Operand::Kind::kAddress ? addressAt(part) : read(part);
-        if (!value) {
-          return wrong(statement, "unknown operand");
-        }
-        inputs.push_back(b.CreateZExtOrTrunc(value, b.getInt64Ty()));
+    for (const Operand &operand : operands) {
+      for (const Operand &part : partsOf(operand)) {
+        inputs.push_back(
+            b.CreateZExtOrTrunc(registers.read(part), b.getInt64Ty()));
       }
     }
-    if (results.size() != instruction.results ||
-        inputs.size() < instruction.operands || inputs.size() > kMostOperands) {
-      return wrong(statement, "another number of operands");
+    if (!expect(results.size() == instruction.results &&
+                inputs.size() >= instruction.operands &&
+                inputs.size() <= kMostOperands)) {
+      return;
     }
     call(instruction, inputs, statement.line);
     for (size_t i = 0; i < results.size(); ++i) {
-      Value *word = b.CreateLoad(
-          b.getInt32Ty(), b.CreateConstGEP1_64(b.getInt32Ty(), resultWords, i));
-      if (!assign(*results[i], word, Type{Type::Kind::kBits, 32})) {
-        return wrong(statement, "unknown result");
-      }
+      Value *place = b.CreateConstGEP1_64(b.getInt32Ty(), resultWords, i);
+      registers.assign(results[i], b.CreateLoad(b.getInt32Ty(), place),
+                       Type{Type::Kind::kBits, 32});
     }
-    return absl::OkStatus();
   }
 
-  void call(const Instruction &instruction, llvm::ArrayRef<Value *> inputs,
+  void call(const Instruction &instruction, ArrayRef<Value *> inputs,
             unsigned line) {
     if (!operandWords) {
       operandWords =
@@ -482,16 +369,13 @@ private:
   const Kernel &kernel;
   const Text &text;
   llvm::Module &module;
-  llvm::function_ref<uint64_t(StringRef)> addressOf;
   llvm::IRBuilder<> b, entry;
+  Registers registers;
   llvm::Function *function = nullptr;
-  llvm::StringMap<unsigned> widths;
-  llvm::StringMap<llvm::AllocaInst *> registers;
   llvm::StringMap<llvm::BasicBlock *> labels;
-  llvm::StringMap<Value *> shared; // where they begin
   std::vector<SharedArray> arrays;
   Value *operandWords = nullptr, *resultWords = nullptr;
-  uint64_t instructionCount = 0;
+  uint64_t instructionCount = 0; // of the block
 };
 
 } // namespace
@@ -499,5 +383,5 @@ private:
 absl::StatusOr<std::vector<SharedArray>>
 ptx::addKernel(const Kernel &kernel, const Text &text, llvm::Module &module,
                llvm::function_ref<uint64_t(StringRef)> addressOf) {
-  return Writer(kernel, text, module, addressOf).run();
+  return Writer(kernel, text, module).run(addressOf);
 }
