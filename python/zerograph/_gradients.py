@@ -172,7 +172,18 @@ class PyTorchGradients(torch.overrides.TorchFunctionMode):
         written = written_by(func, args)
         rest = args if written is None else args[1:]
         rest, kwargs = _detached((rest, kwargs), _is_trained)
+        if written is not None and written.grad_fn is not None:
+            return _write_through(func, written, rest, kwargs)
         return func(*(rest if written is None else (written, *rest)), **kwargs)
+
+
+def _write_through(func, written: torch.Tensor, rest, kwargs):
+    """Changes a tensor in place, and lets gradients pass as if nothing had."""
+    changed = written.detach().clone()
+    func(changed, *rest, **kwargs)
+    with torch.enable_grad():
+        return written.copy_(
+            with_gradient(changed, written, torch.ones_like(changed)))
 
 
 def _is_float(one: torch.Tensor) -> bool:

@@ -128,6 +128,11 @@ def _causes_unwritten(functions: Mapping[Function, bool], watch: Watch,
             f"forward() computes with what {' and '.join(stops)} gives no "
             "gradient, and the exporter that can write this module does not "
             "write that: if the loss depends on it, gradients go through")
+    if watch.written:
+        causes.append(
+            "forward() changes what is trained in place under torch.no_grad(), "
+            "and the exporter that can write this module does not write that: "
+            "gradients are those of the change, and PyTorch has those without")
     return causes
 
 

@@ -33,6 +33,7 @@ class Watch(torch.overrides.TorchFunctionMode):
         self.no_grad = False  # something is computed of what it cuts off
         self.detached = False  # or of what detach() does
         self.changes: set[str] = set()  # how gradients change within forward()
+        self.written = False  # what is trained changes in place under no_grad()
         #: Maps what is cut off to whether detach() did so.
         self._cut = WeakTensorKeyDictionary()
 
@@ -54,7 +55,7 @@ class Watch(torch.overrides.TorchFunctionMode):
         enabled = torch.is_grad_enabled()
         written = written_by(func, args)
         if not enabled and written is not None and written.grad_fn is not None:
-            self.changes.add("operators in place under torch.no_grad()")
+            self.written = True
         result = func(*args, **(kwargs or {}))
         made = [one for one in tree_leaves(result)
                 if isinstance(one, torch.Tensor) and one.is_floating_point()]

@@ -90,7 +90,8 @@ def loss_of(module: torch.nn.Module, batch: Batch,
         raise InvalidArgument(
             "forward() takes all of the example, and nothing is left for "
             "loss=: give a dictionary that calls the labels as none of "
-            "forward()'s arguments is called")
+            "forward()'s arguments is called. A loss without labels is what "
+            "forward() returns")
     output = module(**{name: value for name, value in batch.items()
                        if name not in labels})
     if not isinstance(output, torch.Tensor):

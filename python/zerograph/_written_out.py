@@ -65,12 +65,13 @@ def _entropy(input, target, weight=None, size_average=None, ignore_index=-100,
 
 def _gaussian(input, target, var, full=False, eps=1e-6, reduction="mean"):
     """Is torch.nn.functional.gaussian_nll_loss, which asks the variance's values
-    whether they are negative. A variance below `eps` has no gradient here."""
+    whether they are negative. A variance below `eps` counts as that, and has the
+    gradient that it would have."""
     if isinstance(var, float):
         var = torch.full_like(input, var)
     if var.ndim < input.ndim and var.shape == input.shape[:-1]:
         var = var.unsqueeze(-1)
-    var = var.clamp(min=eps)
+    var = with_gradient(var.clamp(min=eps).detach(), var, torch.ones_like(var))
     each = 0.5 * (var.log() + (input - target)**2 / var)
     if full:
         each = each + 0.5 * math.log(2 * math.pi)

@@ -14,8 +14,8 @@ import zerograph as zg  # noqa: E402
 from export_models import (  # noqa: E402
     Buffered, Classifier, Doubled, ExportCase, Unknown)
 from gradient_models import (  # noqa: E402
-    Adversary, Applied, Changed, Checkpointed, Directly, Far, Halved, Narrow,
-    Quantized, Reverse, Rows, Sharing, Siamese, Spike, Spiking, Taught,
+    Adversary, Applied, Changed, Checkpointed, Directly, Far, Floored, Halved,
+    Narrow, Quantized, Reverse, Rows, Sharing, Siamese, Spike, Spiking, Taught,
     Thresholded, Written)
 from support import main  # noqa: E402
 from torch import nn  # noqa: E402
@@ -56,7 +56,7 @@ class ExportGradients(ExportCase):
                                        err_msg=name)
 
     def test_where_gradients_stop(self):
-        for module in (Siamese(), Quantized(), Taught(), Written(), Narrow(),
+        for module in (Siamese(), Quantized(), Taught(), Written(), Floored(), Narrow(),
                        Buffered("detach"), Buffered("no_grad"),
                        Checkpointed(True), Checkpointed(False)):
             with self.subTest(type(module).__name__):
@@ -83,13 +83,6 @@ class ExportGradients(ExportCase):
                 "multiply")
 
     def test_what_changes_in_place_is_named(self):
-        class InPlace(Classifier):
-            def forward(self, x):
-                hidden = self.hidden(x)
-                with torch.no_grad():
-                    hidden.mul_(2)
-                return self.out(hidden)
-
         class Toggled(Classifier):
             def forward(self, x):
                 self.hidden.weight.requires_grad_(False)
@@ -108,7 +101,6 @@ class ExportGradients(ExportCase):
                 hidden = 2 * self.hidden(x)
                 return self.out(hidden.detach_()) + self.out(self.hidden(x))
         for module, text in (
-                (InPlace(), "in place under torch.no_grad"),
                 (Toggled(), "requires_grad_"), (Hooked(), "register_hook"),
                 (Cut(), "detach_"),
                 (Applied(Changed), "Changed of torch.autograd.Function")):
