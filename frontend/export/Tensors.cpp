@@ -2,6 +2,8 @@
 
 #include "frontend/export/Tensors.h"
 
+#include "frontend/quirks/BodyWeights.h"
+
 #include "absl/strings/str_cat.h"
 #include "runtime/base/Text.h"
 
@@ -78,6 +80,9 @@ std::map<std::string, TensorProto *> namedTensors(onnx::GraphProto &graph) {
       }
     }
   }
+  eachBodyWeight(graph, [&](TensorProto &tensor, const std::string &name) {
+    named.emplace(name, &tensor);
+  });
   return named;
 }
 

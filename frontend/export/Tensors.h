@@ -20,8 +20,9 @@ void eachNodes(onnx::ModelProto &model,
 void eachTensor(onnx::ModelProto &model,
                 llvm::function_ref<void(onnx::TensorProto &)> visit);
 
-/// The tensors that a weight file may name: initializers of the graph, and the
-/// values of its Constant nodes, by the name of the result.
+/// Returns the tensors that a weight file may name: initializers of the graph
+/// and of its bodies, and the values of its Constant nodes, by the name of the
+/// result.
 std::map<std::string, onnx::TensorProto *>
 namedTensors(onnx::GraphProto &graph);
 

@@ -3,8 +3,12 @@
 #include "frontend/quirks/ConstantWeights.h"
 
 #include "frontend/base/HostTensor.h"
+#include "frontend/file/Nodes.h"
 #include "frontend/file/TensorBytes.h"
 #include "frontend/quirks/Quirks.h"
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/Text.h"
 
 #include <algorithm>
 #include <map>
@@ -163,20 +167,42 @@ void addNorms(const onnx::GraphProto &graph, Names &names) {
   }
 }
 
-} // namespace
-
-void takeConstantWeights(onnx::GraphProto &graph) {
-  std::set<std::string> names = weightNames(graph);
-  for (const onnx::TensorProto &tensor : graph.initializer()) {
-    if (names.count(tensor.name())) {
-      return;
+/// Returns the Constant nodes of these names that may be weights.
+std::vector<std::string> constantsAmong(const onnx::GraphProto &graph,
+                                        const Names &names) {
+  std::vector<std::string> constants;
+  for (const onnx::NodeProto &node : graph.node()) {
+    if (weightOf(node) != nullptr && names.count(node.output(0)) != 0) {
+      constants.push_back(node.output(0));
     }
   }
+  return constants;
+}
+
+/// Adds the constants of the bodies of its nodes that stand where weights do.
+void addOfBodies(onnx::GraphProto &graph, std::vector<std::string> &constants) {
+  for (onnx::NodeProto &node : *graph.mutable_node()) {
+    eachBody(node, [&](onnx::GraphProto &body) {
+      std::vector<std::string> own = constantsAmong(body, weightNames(body));
+      constants.insert(constants.end(), own.begin(), own.end());
+      addOfBodies(body, constants);
+    });
+  }
+}
+
+} // namespace
+
+std::vector<std::string> takeConstantWeights(onnx::GraphProto &graph) {
+  std::set<std::string> names = weightNames(graph);
   auto isWeight = [&](const onnx::NodeProto &node) {
     return weightOf(node) != nullptr && names.count(node.output(0)) != 0;
   };
-  if (std::none_of(graph.node().begin(), graph.node().end(), isWeight)) {
-    return;
+  std::vector<std::string> constants = constantsAmong(graph, names);
+  bool others = std::any_of(
+      graph.initializer().begin(), graph.initializer().end(),
+      [&](const auto &tensor) { return names.count(tensor.name()) != 0; });
+  if (others || constants.empty()) {
+    return constants;
   }
   addNorms(graph, names);
   google::protobuf::RepeatedPtrField<onnx::NodeProto> kept;
@@ -190,10 +216,19 @@ void takeConstantWeights(onnx::GraphProto &graph) {
     initializer.set_name(node.output(0));
   }
   graph.mutable_node()->Swap(&kept);
+  return {};
 }
 
 const Quirk kConstantWeights = {.repair = [](ModelFile &file) {
-  takeConstantWeights(*file.model.mutable_graph());
+  onnx::GraphProto &graph = *file.model.mutable_graph();
+  std::vector<std::string> left = takeConstantWeights(graph);
+  addOfBodies(graph, left);
+  if (!left.empty()) {
+    file.notes.push_back(absl::StrCat(
+        "not trained, as they are Constant nodes beside other weights, or "
+        "within a loop or branch: ",
+        listOf(left, 10), ". To train them, make initializers of them"));
+  }
 }};
 
 } // namespace zerograph::frontend

@@ -5,6 +5,9 @@
 
 #include "onnx/onnx_pb.h"
 
+#include <string>
+#include <vector>
+
 namespace zerograph::frontend {
 
 /// Some exporters write weights as Constant nodes. Makes initializers of those
@@ -12,8 +15,9 @@ namespace zerograph::frontend {
 /// as a weight, or that are added to the result of one; then also of the scale
 /// and the offset of a norm that is written out. An initializer is named as the
 /// node's output. Does nothing if any weight is an initializer already: then
-/// the constants are meant as such, a fixed filter for example.
-void takeConstantWeights(onnx::GraphProto &graph);
+/// the constants are meant as such, a fixed filter for example; returns their
+/// names.
+std::vector<std::string> takeConstantWeights(onnx::GraphProto &graph);
 
 } // namespace zerograph::frontend
 

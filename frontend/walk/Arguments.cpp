@@ -93,13 +93,28 @@ void Arguments::addParameters(std::vector<Parameter> decided) {
   }
 }
 
+/// Returns whether the graph only keeps the tensor in 16 bits: each node that
+/// takes it widens it first.
+static bool isWidened(const Graph &graph, const std::string &name) {
+  auto users = graph.users.find(name);
+  return users != graph.users.end() &&
+         llvm::all_of(users->second, [&](int user) {
+           const onnx::NodeProto &node = graph.proto.node(user);
+           const auto *to = findAttribute(node, "to");
+           return node.op_type() == "Cast" && to != nullptr &&
+                  !isHalfType(int32_t(to->i()));
+         });
+}
+
 void Arguments::decideHalves() {
-  std::map<int32_t, int64_t> elements; // trained, by type
+  std::map<int32_t, int64_t> elements; // trained, by the type of products
   int64_t halves = 0, all = 0;
   for (const Parameter &parameter : parameters) {
     if (parameter.isTrained()) {
       int32_t type = parameter.tensor->data_type();
-      elements[type] += elementCount(shapeOf(*parameter.tensor));
+      bool widened = isWidened(context.graph, parameter.tensor->name());
+      elements[widened ? int32_t(onnx::TensorProto::FLOAT) : type] +=
+          elementCount(shapeOf(*parameter.tensor));
       halves += isHalfType(type);
       ++all;
     }

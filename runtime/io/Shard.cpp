@@ -96,6 +96,24 @@ std::string arraysInstead(const std::string &path, const TensorFile &tensors,
   return text;
 }
 
+/// Returns what to do where an array has one dim more than the integers that
+/// are expected, as labels have that are one-hot; else nothing.
+std::string adviseClasses(const plan::Input &input, const TensorExtent &array) {
+  if (input.type() != plan::I64 && input.type() != plan::I32) {
+    return "";
+  }
+  for (size_t axis = 1; axis < array.shape.size(); ++axis) {
+    std::vector<uint64_t> classes(array.shape.begin(), array.shape.end());
+    classes.erase(classes.begin() + int64_t(axis));
+    if (sameShape(input, classes)) {
+      return absl::StrCat("; if these are one-hot labels, give the numbers of "
+                          "their classes: numpy.argmax(labels, axis=",
+                          axis, ")");
+    }
+  }
+  return "";
+}
+
 /// `seen`: samples of the inputs before, if any had them; and of this one.
 absl::Status checkInput(const TensorFile &tensors, const plan::Input &input,
                         uint64_t micro_batch, std::optional<uint64_t> &seen) {
@@ -116,7 +134,7 @@ absl::Status checkInput(const TensorFile &tensors, const plan::Input &input,
         plan::ElementType_Name(input.type()), " ", expectedShape(input),
         sameShape(input, array.shape)
             ? "; no type is converted here: array.astype() or tensor.to() does"
-            : ""));
+            : adviseClasses(input, array)));
   }
   if (!input.per_sample()) {
     return absl::OkStatus();

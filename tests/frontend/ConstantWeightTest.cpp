@@ -2,6 +2,8 @@
 
 #include "tests/frontend/Fixture.h"
 
+#include "gmock/gmock.h"
+
 namespace zerograph::frontend::testing {
 
 namespace {
@@ -72,6 +74,10 @@ g (float[batch, 4] x) => (float loss)
   ASSERT_TRUE(imported.status.ok()) << imported.status;
   EXPECT_TRUE(imported.isTrained("v"));
   EXPECT_FALSE(imported.parameter("w"));
+  EXPECT_THAT(imported.report.notes,
+              ::testing::Contains(::testing::HasSubstr(
+                  "not trained, as they are Constant nodes beside other "
+                  "weights, or within a loop or branch: w. To train them")));
 }
 
 /// Also where an exporter that folds nothing reads them through something.

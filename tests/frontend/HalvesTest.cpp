@@ -82,6 +82,24 @@ TEST(Halves, MostNumbersDecideThePrecision) {
   EXPECT_EQ(imported.parameter("m").getType(), nullptr);
 }
 
+// Many exporters store a weight in 16 bits to save space.
+TEST(Halves, WhatIsOnlyKeptInHalvesDecidesNothing) {
+  onnx::ModelProto model = parse(R"(
+g (float[n, 2] x) => (float loss)
+<float16[2, 2] m = {1, 2, 3, 4}, float[2] w = {1, 2}> {
+  wide = Cast <to = 1> (m)
+  y = MatMul (x, wide)
+  z = Mul (y, w)
+  loss = ReduceMean <keepdims = 0> (z)
+})");
+  ImportOptions options;
+  options.dims["n"] = 2;
+  Imported imported = importFile(write(model), options);
+  ASSERT_TRUE(imported.status.ok()) << imported.status;
+  EXPECT_EQ(imported.report.precision, "fp32");
+  EXPECT_TRUE(imported.isTrained("m"));
+}
+
 TEST(Halves, WhatIsNotTrainedKeepsItsType) {
   ImportOptions options;
   options.require_loss = false;

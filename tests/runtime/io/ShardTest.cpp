@@ -140,6 +140,20 @@ TEST_F(ShardTest, ErrorsNameFileAndArray) {
           "no type is converted here: array.astype() or tensor.to() does; "
           "input 'mask' is missing, expected F32 [1]; it has "
           "no other arrays");
+
+  auto oneHot =
+      SafetensorsWriter::create(
+          path("hot"), {{"ids", plan::F32, {4, 3}}, {"mask", plan::F32, {1}}})
+          .value();
+  float scores[12] = {};
+  ASSERT_TRUE(oneHot->write("ids", 0, 48, scores).ok());
+  ASSERT_TRUE(oneHot->write("mask", 0, 4, scores).ok());
+  ASSERT_TRUE(oneHot->commit().ok());
+  expectSays(error({path("hot")}),
+             "input 'ids' is F32 [4, 3], expected I64 [samples]; if these are "
+             "one-hot labels, give the numbers of their classes: "
+             "numpy.argmax(labels, axis=1)");
+
   EXPECT_EQ(error({good, write("mask", {3}, 2)}),
             path("mask") + ": input 'mask' has other values than in " + good +
                 "; one without samples must be the same in every file");
