@@ -48,8 +48,9 @@ static std::vector<Finding> findChanged(const TrainedModel &model) {
                     listOf(found, 8)),
        remedy("They would stay as they are. Make them inputs of the model, "
               "and change them outside; of a spectral norm, remove it before "
-              "you export "
-              "(torch.nn.utils.parametrize.remove_parametrizations).",
+              "you export (torch.nn.utils.remove_spectral_norm, or "
+              "torch.nn.utils.parametrize.remove_parametrizations of the newer "
+              "one), and the weight is trained as it is.",
               "the buffers are not changed")}};
 }
 

@@ -8,6 +8,8 @@
 #include "onnx/defs/schema.h"
 #include "onnx/shape_inference/implementation.h"
 
+#include <set>
+
 namespace zerograph::frontend {
 
 namespace {
@@ -180,6 +182,16 @@ const onnx::OpSchema *schemaOf(const onnx::NodeProto &node, int64_t opset) {
                                         static_cast<int>(opset));
 }
 
+/// Returns whether models have the operator whose weights or activations are
+/// integers that stand for floats.
+static bool isOfQuantized(const std::string &type) {
+  static const std::set<std::string> kTypes = {
+      "ConvInteger",   "DequantizeLinear", "DynamicQuantizeLinear",
+      "MatMulInteger", "QLinearConv",      "QLinearMatMul",
+      "QuantizeLinear"};
+  return kTypes.count(type) != 0;
+}
+
 void checkNode(const onnx::NodeProto &node, int64_t opset) {
   const onnx::OpSchema *schema = schemaOf(node, opset);
   if (schema == nullptr) {
@@ -200,7 +212,11 @@ void checkNode(const onnx::NodeProto &node, int64_t opset) {
       fail("the operator is not supported as it was in ai.onnx ", opset,
            ": export again with operator set ", newer->since, " or newer");
     }
-    fail("the operator is not supported");
+    fail("the operator is not supported",
+         isOfQuantized(node.op_type())
+             ? ": it is of a quantized model. Train the model in floats, and "
+               "quantize it afterwards"
+             : "");
   }
 }
 

@@ -250,9 +250,11 @@ class _Comparing:
         if size > 1e-5 * largest:  # else it is rounding alone
             self.found.errors[name] = float(apart / size)
         if not apart <= max(20 * rounding, 1e-4 * size, 1e-6 * largest):
+            little = (", which one ReLU or maximum makes too, if rounding "
+                      "decides it" if apart <= 1e-3 * size else "")
             self.found.lost.append(
                 f"'{name}': {_why(self.module, name, ours, theirs)} (it differs "
-                f"by {apart:.1e}, of {size:.1e} at most)")
+                f"by {apart:.1e}, of {size:.1e} at most{little})")
 
     def _look_for_missing(self) -> None:
         for name in self.missing:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -64,12 +66,34 @@ def _make_names_unique(model) -> None:
             taken.add(one.name)
 
 
+@contextlib.contextmanager
+def _without_graphs():
+    """Drops what the exporter's C++ prints: the whole graph, of an operator that
+    it does not know."""
+    flush = ctypes.CDLL(None).fflush
+    try:
+        kept = os.dup(1)
+    except OSError:  # it is closed
+        yield
+        return
+    try:
+        flush(None)
+        with open(os.devnull, "w") as nothing:
+            os.dup2(nothing.fileno(), 1)
+        yield
+    finally:
+        flush(None)
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
 def _export_older(wrapped, arrays, dims, path) -> None:
-    torch.onnx.export(wrapped, arrays, path, dynamo=False,
-                      training=torch.onnx.TrainingMode.PRESERVE,
-                      do_constant_folding=False, export_params=True,
-                      opset_version=17, input_names=list(dims),
-                      output_names=["loss"], dynamic_axes=dims)
+    with _without_graphs():
+        torch.onnx.export(wrapped, arrays, path, dynamo=False,
+                          training=torch.onnx.TrainingMode.PRESERVE,
+                          do_constant_folding=False, export_params=True,
+                          opset_version=17, input_names=list(dims),
+                          output_names=["loss"], dynamic_axes=dims)
 
 
 def _export_either(wrapped, arrays, dims, path, said) -> bool:

@@ -227,6 +227,17 @@ g (float[2, 3] x, float[2, 3] p) => (float y) {
                  "input 1 ('n') is INT64, but input 0 ('x') is FLOAT"});
 }
 
+TEST(RefusedGraph, QuantizedModels) {
+  expectRefused(R"(
+g (float[4] x, float s, uint8 z) => (float[4] y) {
+  q = QuantizeLinear (x, s, z)
+  [back] y = DequantizeLinear (q, s, z)
+})",
+                {"node 'back' (DequantizeLinear)",
+                 "not supported: it is of a quantized model. Train the model in "
+                 "floats, and quantize it afterwards"});
+}
+
 TEST(RefusedGraph, WhatANewerOperatorSetHas) {
   expectRefused(R"(<ir_version: 8, opset_import: ["" : 17]>
 g (float[4] x) => (float[4] y) { y = Gelu(x) })",
