@@ -10,9 +10,11 @@
 
 namespace mlir::zg {
 
-/// The architecture of tests/emulator, which runs PTX for sm_80. What libraries
-/// are given is less than on a GPU.
+/// The architecture of tests/emulator, which runs the code of kEmulatedAs.
+/// Products get less working space than on a GPU, as its cuBLASLt writes over
+/// all of it.
 inline constexpr llvm::StringLiteral kEmulated = "emulated";
+inline constexpr llvm::StringLiteral kEmulatedAs = "sm_80";
 
 /// PTX for one architecture, which the driver compiles for it and for those
 /// after it.

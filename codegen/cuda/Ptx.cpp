@@ -28,10 +28,11 @@ makeTargetMachine(const CudaTarget &target, std::string &error) {
   }();
   (void)initialized;
   // So every product and sum says `.rn`, and ptxas contracts nothing either.
-  return emit::openTargetMachine(
-      "nvptx64-nvidia-cuda",
-      target.architecture == kEmulated ? "sm_80" : target.architecture,
-      kPtxVersion, error);
+  return emit::openTargetMachine("nvptx64-nvidia-cuda",
+                                 target.architecture == kEmulated
+                                     ? kEmulatedAs.str()
+                                     : target.architecture,
+                                 kPtxVersion, error);
 }
 
 FailureOr<std::string> cuda::toPtx(llvm::Module &module,

@@ -8,15 +8,17 @@
 
 #include "frontend/base/Error.h"
 #include "frontend/file/ModelFile.h"
-#include "frontend/file/Nodes.h"
 
 #include "runtime/base/Text.h"
 
+#include <algorithm>
 #include <set>
 
 namespace zerograph::frontend {
 
 namespace {
+
+using Names = std::set<std::string>;
 
 std::string describe(const onnx::NodeProto &node) {
   return absl::StrCat(node.domain(), ".", node.op_type(), " (node '",
@@ -24,8 +26,7 @@ std::string describe(const onnx::NodeProto &node) {
 }
 
 /// Finds the operators of a node and its bodies that are not of ai.onnx.
-void collectForeign(const onnx::NodeProto &node,
-                    std::set<std::string> &foreign) {
+void collectForeign(const onnx::NodeProto &node, Names &foreign) {
   if (!isOnnxDomain(node.domain())) {
     foreign.insert(describe(node));
   }
@@ -36,12 +37,26 @@ void collectForeign(const onnx::NodeProto &node,
   }
 }
 
+/// Adds what a node and its bodies read; an input that is left out has no name.
+void collectReads(const onnx::NodeProto &node, Names &reads) {
+  reads.insert(node.input().begin(), node.input().end());
+  for (const auto &attribute : node.attribute()) {
+    for (const auto &inner : attribute.g().node()) {
+      collectReads(inner, reads);
+    }
+    for (const auto &output : attribute.g().output()) {
+      reads.insert(output.name());
+    }
+  }
+  reads.erase("");
+}
+
 /// Knows which values are made by foreign operators, or of what they make.
 class ForeignValues {
 public:
-  explicit ForeignValues(const onnx::GraphProto &graph) : graph(graph) {
+  explicit ForeignValues(const onnx::GraphProto &graph) {
     // Nodes need not stand in an order: until nothing is added.
-    for (size_t before = 0; addNodes(), before != makers.size();) {
+    for (size_t before = 0; addNodes(graph), before != makers.size();) {
       before = makers.size();
     }
   }
@@ -53,14 +68,15 @@ public:
   }
 
 private:
-  void addNodes() {
+  void addNodes(const onnx::GraphProto &graph) {
     for (const onnx::NodeProto &node : graph.node()) {
-      std::set<std::string> foreign;
+      Names foreign, reads;
       collectForeign(node, foreign);
       if (!foreign.empty()) {
         add(node, *foreign.begin());
       }
-      for (const std::string &input : node.input()) {
+      collectReads(node, reads);
+      for (const std::string &input : reads) {
         if (const std::string *made = maker(input)) {
           add(node, std::string(*made));
         }
@@ -69,59 +85,68 @@ private:
   }
   void add(const onnx::NodeProto &node, const std::string &made) {
     for (const std::string &output : node.output()) {
-      makers.emplace(output, made);
+      if (!output.empty()) {
+        makers.emplace(output, made);
+      }
     }
   }
 
-  const onnx::GraphProto &graph;
   std::map<std::string, std::string> makers;
 };
 
-/// Gives the tensors of probabilities in place of dictionaries of them.
-void openDictionaries(ModelFile &file) {
+/// Returns the ZipMap that makes a value of a tensor, which must not need a
+/// foreign operator; else null.
+const onnx::NodeProto *dictionaryOf(const onnx::GraphProto &graph,
+                                    const ForeignValues &values,
+                                    const std::string &name) {
+  auto maker = std::find_if(
+      graph.node().begin(), graph.node().end(), [&](const auto &node) {
+        return node.domain() == "ai.onnx.ml" && node.op_type() == "ZipMap" &&
+               node.input_size() == 1 && node.output_size() == 1 &&
+               node.output(0) == name && !values.maker(node.input(0));
+      });
+  return maker == graph.node().end() ? nullptr : &*maker;
+}
+
+/// Gives the tensors of probabilities in place of dictionaries of them, unless
+/// they are outputs already.
+void openDictionaries(ModelFile &file, const ForeignValues &values) {
   onnx::GraphProto &graph = *file.model.mutable_graph();
+  Names names;
+  for (const auto &output : graph.output()) {
+    names.insert(output.name());
+  }
   for (auto &output : *graph.mutable_output()) {
-    auto maker = std::find_if(
-        graph.node().begin(), graph.node().end(), [&](const auto &node) {
-          return node.domain() == "ai.onnx.ml" && node.op_type() == "ZipMap" &&
-                 node.input_size() == 1 && node.output_size() == 1 &&
-                 node.output(0) == output.name();
-        });
-    if (maker == graph.node().end()) {
+    const onnx::NodeProto *made = dictionaryOf(graph, values, output.name());
+    if (!made || !names.insert(made->input(0)).second) {
       continue;
     }
     file.notes.push_back(absl::StrCat(
-        "output '", output.name(), "' is the tensor '", maker->input(0),
-        "', of which ", describe(*maker), " would make a dictionary"));
-    output.set_name(maker->input(0));
+        "output '", output.name(), "' is the tensor '", made->input(0),
+        "', of which ", describe(*made), " would make a dictionary"));
+    output.set_name(made->input(0));
     output.mutable_type()->mutable_tensor_type()->set_elem_type(
         onnx::TensorProto::FLOAT);
   }
 }
 
-} // namespace
-
-void leaveForeignOut(ModelFile &file) {
-  openDictionaries(file);
-  onnx::GraphProto &graph = *file.model.mutable_graph();
-  std::set<std::string> foreign;
-  for (const onnx::NodeProto &node : graph.node()) {
-    collectForeign(node, foreign);
-  }
-  if (foreign.empty()) {
-    return;
-  }
-  const ForeignValues values(graph);
-  auto &outputs = *graph.mutable_output();
-  bool allForeign =
-      std::all_of(outputs.begin(), outputs.end(), [&](const auto &output) {
-        return values.maker(output.name()) != nullptr;
-      });
-  if (allForeign) {
-    fail("operators outside ai.onnx are not supported: export without "
-         "runtime-specific fusion:\n  ",
+void checkOutputs(const onnx::GraphProto &graph, const ForeignValues &values,
+                  const Names &foreign) {
+  bool some = std::any_of(
+      graph.output().begin(), graph.output().end(),
+      [&](const auto &output) { return !values.maker(output.name()); });
+  if (!some) {
+    fail("operators outside ai.onnx are not supported, and each output needs "
+         "one: export without runtime-specific fusion, and a model of "
+         "scikit-learn as one whose weights are tensors, as MLPClassifier's "
+         "are:\n  ",
          linesOf({foreign.begin(), foreign.end()}));
   }
+}
+
+void erase(ModelFile &file, const ForeignValues &values) {
+  onnx::GraphProto &graph = *file.model.mutable_graph();
+  auto &outputs = *graph.mutable_output();
   for (const auto &output : outputs) {
     if (const std::string *made = values.maker(output.name())) {
       file.notes.push_back(absl::StrCat(
@@ -129,10 +154,10 @@ void leaveForeignOut(ModelFile &file) {
           " is on the way to it, which is no operator of ai.onnx"));
     }
   }
-  auto isForeign = [&](const auto &named) {
-    return values.maker(named.name()) != nullptr;
-  };
-  outputs.erase(std::remove_if(outputs.begin(), outputs.end(), isForeign),
+  outputs.erase(std::remove_if(outputs.begin(), outputs.end(),
+                               [&](const auto &output) {
+                                 return values.maker(output.name()) != nullptr;
+                               }),
                 outputs.end());
   auto &nodes = *graph.mutable_node();
   nodes.erase(std::remove_if(nodes.begin(), nodes.end(),
@@ -144,6 +169,23 @@ void leaveForeignOut(ModelFile &file) {
                                    });
                              }),
               nodes.end());
+}
+
+} // namespace
+
+void leaveForeignOut(ModelFile &file) {
+  onnx::GraphProto &graph = *file.model.mutable_graph();
+  Names foreign;
+  for (const onnx::NodeProto &node : graph.node()) {
+    collectForeign(node, foreign);
+  }
+  if (foreign.empty()) {
+    return;
+  }
+  const ForeignValues values(graph);
+  openDictionaries(file, values);
+  checkOutputs(graph, values, foreign);
+  erase(file, values);
 }
 
 } // namespace zerograph::frontend

@@ -12,8 +12,9 @@
 namespace zerograph::frontend {
 
 /// Calls `visit` for each initializer of floats that a body of a node has, an
-/// If's branch or what a Loop repeats, with a name that no other value of the
-/// graph has: its own, or that and a number.
+/// If's branch or what a Loop repeats. `name` says where it stands, and so is
+/// the same whatever else the file has: y.then_branch.w, where y is the first
+/// result of the If.
 void eachBodyWeight(
     onnx::GraphProto &graph,
     llvm::function_ref<void(onnx::TensorProto &tensor, const std::string &name)>

@@ -194,9 +194,6 @@ void addOfBodies(onnx::GraphProto &graph, std::vector<std::string> &constants) {
 
 std::vector<std::string> takeConstantWeights(onnx::GraphProto &graph) {
   std::set<std::string> names = weightNames(graph);
-  auto isWeight = [&](const onnx::NodeProto &node) {
-    return weightOf(node) != nullptr && names.count(node.output(0)) != 0;
-  };
   std::vector<std::string> constants = constantsAmong(graph, names);
   bool others = std::any_of(
       graph.initializer().begin(), graph.initializer().end(),
@@ -205,9 +202,12 @@ std::vector<std::string> takeConstantWeights(onnx::GraphProto &graph) {
     return constants;
   }
   addNorms(graph, names);
+  constants = constantsAmong(graph, names);
   google::protobuf::RepeatedPtrField<onnx::NodeProto> kept;
   for (onnx::NodeProto &node : *graph.mutable_node()) {
-    if (!isWeight(node)) {
+    bool taken = node.output_size() == 1 &&
+                 std::count(constants.begin(), constants.end(), node.output(0));
+    if (!taken) {
       *kept.Add() = std::move(node);
       continue;
     }

@@ -2,6 +2,7 @@
 
 #include "frontend/base/Error.h"
 #include "frontend/emit/AddedLoss.h"
+#include "frontend/file/TensorBytes.h"
 #include "frontend/graph/Inputs.h"
 #include "frontend/parameters/FindLoss.h"
 #include "frontend/walk/ImportContext.h"
@@ -127,6 +128,26 @@ static bool endsSoftmax(const Graph &graph, const onnx::NodeProto &node) {
          sum.input(0) == node.input(0);
 }
 
+/// Returns whether a value is the constant 1.
+static bool isOne(const Graph &graph, const std::string &name) {
+  const onnx::TensorProto *tensor = nullptr;
+  if (auto found = graph.initializers.find(name);
+      found != graph.initializers.end()) {
+    tensor = found->second;
+  } else if (auto made = graph.producer.find(name);
+             made != graph.producer.end()) {
+    const auto *value = findAttribute(graph.proto.node(made->second), "value");
+    tensor = value != nullptr && value->has_t() ? &value->t() : nullptr;
+  }
+  if (tensor == nullptr || longDims(*tensor) > 0 ||
+      tensor->data_location() == onnx::TensorProto::EXTERNAL ||
+      !isFloatType(tensor->data_type())) {
+    return false;
+  }
+  HostTensor one = readTensor(*tensor, nullptr);
+  return one.size() == 1 && one.floatAt(0) == 1;
+}
+
 /// Returns p of a node that joins 1 - p and p, the probabilities of two
 /// classes; empty for any other node.
 static std::string secondOfPair(const Graph &graph,
@@ -140,7 +161,7 @@ static std::string secondOfPair(const Graph &graph,
   }
   const onnx::NodeProto &rest = graph.proto.node(first->second);
   bool pair = rest.op_type() == "Sub" && rest.input_size() == 2 &&
-              rest.input(1) == node.input(1);
+              rest.input(1) == node.input(1) && isOne(graph, rest.input(0));
   return pair ? node.input(1) : "";
 }
 

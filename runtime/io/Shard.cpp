@@ -105,7 +105,7 @@ std::string adviseClasses(const plan::Input &input, const TensorExtent &array) {
   for (size_t axis = 1; axis < array.shape.size(); ++axis) {
     std::vector<uint64_t> classes(array.shape.begin(), array.shape.end());
     classes.erase(classes.begin() + int64_t(axis));
-    if (sameShape(input, classes)) {
+    if (array.shape[axis] > 1 && sameShape(input, classes)) {
       return absl::StrCat("; if these are one-hot labels, give the numbers of "
                           "their classes: numpy.argmax(labels, axis=",
                           axis, ")");

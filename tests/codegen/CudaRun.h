@@ -41,18 +41,12 @@ public:
     return noted;
   }
 
-  /// Returns what the last run asked of memory, if it was counted.
-  const zerograph::emulator::Traffic &traffic() const { return asked; }
-  void countTraffic() { counts = true; }
-
 private:
   std::vector<Operation *> ops;
   std::vector<CudaKernelInfo> infos;
   std::map<std::string, std::string> texts;
   std::unique_ptr<zerograph::emulator::Kernels> kernels;
   std::vector<zerograph::emulator::Touched> noted;
-  bool counts = false;
-  zerograph::emulator::Traffic asked;
 };
 
 /// The lines of PTX that are not exact or that call something: none, if it has

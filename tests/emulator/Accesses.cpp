@@ -101,7 +101,7 @@ std::string Accesses::touch(const Moment &moment, uintptr_t address,
     }
     // LLVM may load the half of an element that is needed.
     bool whole = buffer.element == 0 || bytes % buffer.element == 0 ||
-                 buffer.element % bytes == 0;
+                 (!write && buffer.element % bytes == 0);
     if (address % bytes != 0 || !whole) {
       return refuse(", which is not aligned to them");
     }

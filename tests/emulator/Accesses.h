@@ -60,12 +60,12 @@ public:
   /// Nobody has touched the buffer that begins here.
   void forget(const void *begin);
 
-  /// Returns nothing, or what is wrong with this access, of bytes from `place`
-  /// on.
+  /// The beginning of an access in one of the buffers, as they were added.
   struct Place {
-    size_t buffer = 0; // as they were added
+    size_t buffer = 0;
     uint64_t offset = 0;
   };
+  /// Returns nothing, or what is wrong with this access, and sets its place.
   std::string touch(const Moment &moment, uintptr_t address, uint32_t bytes,
                     bool write, Place &place);
 

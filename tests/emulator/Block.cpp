@@ -178,6 +178,8 @@ void Block::copyLater(char *to, const char *from, uint32_t bytes,
   Copy copy{to, {}};
   if (bytes > 0) {
     touch(reinterpret_cast<uintptr_t>(from), bytes, /*write=*/false, site);
+  } else if (recorder) {
+    recorder->pass(running, site);
   }
   std::memcpy(copy.value.data(), from, bytes);
   // It may be there at any time from now on.

@@ -45,6 +45,8 @@ public:
   /// The block whose thread calls; what kernels call instead of instructions.
   static Block &current();
   uint32_t number() const { return block; }
+  /// Ends the block with an error, from one of its threads.
+  [[noreturn]] void fail(const std::string &what);
   uint32_t thread() const { return running; }
   /// `site` is the statement of the kernel that accesses the bytes; 0: the
   /// access is part of another one.
@@ -88,8 +90,6 @@ private:
   Warp &warp() { return warps[running / kWarp]; }
   /// The values of all, once all have come.
   const Words *meet(const char *instruction, uint32_t mask, const Words &own);
-  /// Ends the block with an error, from one of its threads.
-  [[noreturn]] void fail(const std::string &what);
   void onEnd();
   /// Counts meetings, barriers and ends: what a turn of all threads must raise.
   uint64_t progress() const;

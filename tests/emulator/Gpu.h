@@ -17,6 +17,7 @@
 #include "tests/emulator/Kernels.h"
 #include "tests/emulator/Memory.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -69,7 +70,7 @@ public:
   bool stalled() const;
   /// Sets the queues of a GPU, 32 at first, which its streams share: a task
   /// waits for all that the streams of its queue were given before it.
-  void setQueues(unsigned count) { queues = count; }
+  void setQueues(unsigned count) { queues = std::clamp(count, 1u, 32u); }
 
 private:
   friend struct Calls;

@@ -81,6 +81,37 @@ TEST_F(GpuTest, StreamsOfOneQueue) {
   api.cuMemFreeHost(counter);
 }
 
+TEST_F(GpuTest, LaunchesOnMemoryThatIsNotThere) {
+  CUmodule module = nullptr;
+  CUfunction kernel = nullptr;
+  ASSERT_EQ(api.cuModuleLoadDataEx(&module,
+                                   ".target sm_80\n"
+                                   ".visible .entry k(.param .u64 p)\n{\n"
+                                   ".reg .b64 %rd<2>;\n"
+                                   "ld.param.u64 %rd1, [p];\n"
+                                   "st.global.u64 [%rd1], %rd1;\nret;\n}\n",
+                                   0, nullptr, nullptr),
+            0);
+  ASSERT_EQ(api.cuModuleGetFunction(&kernel, module, "k"), 0);
+  auto launch = [&](CUdeviceptr place) {
+    void *parameters[] = {&place};
+    int launched = api.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, streams[0],
+                                      parameters, nullptr);
+    return launched | api.cuStreamSynchronize(streams[0]);
+  };
+  EXPECT_EQ(launch(memory), 0);
+  EXPECT_NE(launch(memory + 4096), 0);
+  EXPECT_THAT(gpu.complaint(), HasSubstr("in no buffer of the launch"));
+}
+
+TEST_F(GpuTest, CodeForNewerGpus) {
+  CUmodule module = nullptr;
+  EXPECT_NE(
+      api.cuModuleLoadDataEx(&module, ".target sm_90\n", 0, nullptr, nullptr),
+      0);
+  EXPECT_EQ(gpu.complaint(), "a GPU of sm_80 is given code for sm_90");
+}
+
 TEST_F(GpuTest, WhatIsLeft) {
   EXPECT_EQ(gpu.leftovers(), "2 allocations, 2 streams, 1 events, 1 contexts");
   api.cuEventDestroy(event);

@@ -16,6 +16,9 @@ namespace {
 
 /// Operands: the value, the bit, the last lane and the mask.
 void shuffle(uint32_t *result, const uint64_t *operands, uint32_t, uint32_t) {
+  if (operands[1] >= kWarp || operands[2] != kWarp - 1) {
+    Block::current().fail("shfl.sync among a part of a warp");
+  }
   *result = Block::current().shuffleXor(
       uint32_t(operands[3]), uint32_t(operands[0]), uint32_t(operands[1]));
 }
@@ -28,7 +31,10 @@ void syncWarp(uint32_t *, const uint64_t *operands, uint32_t, uint32_t) {
   Block::current().syncWarp(uint32_t(operands[0]));
 }
 
-void syncBlock(uint32_t *, const uint64_t *, uint32_t, uint32_t) {
+void syncBlock(uint32_t *, const uint64_t *operands, uint32_t, uint32_t) {
+  if (operands[0] != 0) {
+    Block::current().fail("bar.sync of another barrier than 0");
+  }
   Block::current().syncBlock();
 }
 
@@ -37,10 +43,10 @@ void syncBlock(uint32_t *, const uint64_t *, uint32_t, uint32_t) {
 const std::vector<Instruction> &zerograph::emulator::instructions() {
   static const std::vector<Instruction> all = [] {
     std::vector<Instruction> own = {
-        {"shfl.sync.bfly.b32", 1, 4, shuffle},
-        {"vote.sync.ballot.b32", 1, 2, ballot},
-        {"bar.warp.sync", 0, 1, syncWarp},
-        {"bar.sync", 0, 1, syncBlock},
+        {"shfl.sync.bfly.b32", 1, 4, 4, shuffle},
+        {"vote.sync.ballot.b32", 1, 2, 2, ballot},
+        {"bar.warp.sync", 0, 1, 1, syncWarp},
+        {"bar.sync", 0, 1, 1, syncBlock},
     };
     own.insert(own.end(), tensorInstructions().begin(),
                tensorInstructions().end());

@@ -21,7 +21,8 @@ inline constexpr uint32_t kMostOperands = 16, kMostResults = 8;
 /// LLVM's.
 struct Instruction {
   const char *name;
-  uint32_t results, operands; // at least
+  uint32_t results;
+  uint32_t least, most; // operands
   Execute execute;
 };
 

@@ -106,12 +106,6 @@ absl::StatusOr<Kernels> Kernels::compile(llvm::StringRef ptx) {
     values.resize(array.bytes);
     kernels.constants[array.name.str()] = std::move(values);
   }
-  auto addressOf = [&](llvm::StringRef name) {
-    auto found = kernels.constants.find(name.str());
-    return found == kernels.constants.end()
-               ? 0
-               : reinterpret_cast<uint64_t>(found->second.data());
-  };
   auto jit = makeJit();
   if (!jit) {
     return toStatus(jit.takeError());
@@ -120,12 +114,20 @@ absl::StatusOr<Kernels> Kernels::compile(llvm::StringRef ptx) {
   if (auto error = defineInstructions(*kernels.jit)) {
     return toStatus(std::move(error));
   }
+  ZG_RETURN_IF_ERROR(kernels.add(text));
+  return kernels;
+}
+
+absl::Status Kernels::add(const ptx::Text &text) {
+  auto addressOf = [&](llvm::StringRef name) {
+    return reinterpret_cast<uint64_t>(constants.at(name.str()).data());
+  };
   auto context = std::make_unique<llvm::LLVMContext>();
   auto module = std::make_unique<llvm::Module>("kernels", *context);
-  module->setDataLayout(kernels.jit->getDataLayout());
-  module->setTargetTriple(kernels.jit->getTargetTriple().str());
+  module->setDataLayout(jit->getDataLayout());
+  module->setTargetTriple(jit->getTargetTriple().str());
   for (const ptx::Kernel &kernel : text.kernels) {
-    Kernel &made = kernels.kernels[kernel.name.str()];
+    Kernel &made = kernels[kernel.name.str()];
     ZG_ASSIGN_OR_RETURN(made.shared,
                         ptx::addKernel(kernel, text, *module, addressOf));
     ZG_RETURN_IF_ERROR(checkShared(kernel.name.str(), made.shared));
@@ -133,24 +135,35 @@ absl::StatusOr<Kernels> Kernels::compile(llvm::StringRef ptx) {
     made.threads = kernel.threads;
   }
   simplify(*module);
-  if (auto error =
-          kernels.jit->addIRModule({std::move(module), std::move(context)})) {
+  if (auto error = jit->addIRModule({std::move(module), std::move(context)})) {
     return toStatus(std::move(error));
   }
-  for (auto &[symbol, kernel] : kernels.kernels) {
-    auto function = kernels.jit->lookup(symbol);
+  for (auto &[symbol, kernel] : kernels) {
+    auto function = jit->lookup(symbol);
     if (!function) {
       return toStatus(function.takeError());
     }
     kernel.function = function->toPtr<ptx::ThreadFunction>();
   }
-  return kernels;
+  return absl::OkStatus();
 }
 
 std::optional<size_t> Kernels::parameters(const std::string &symbol) const {
   auto found = kernels.find(symbol);
   return found == kernels.end() ? std::nullopt
                                 : std::optional(found->second.parameters);
+}
+
+Accesses Kernels::watch(const std::vector<Buffer> &buffers) const {
+  Accesses accesses;
+  for (const Buffer &buffer : buffers) {
+    accesses.add(buffer);
+  }
+  for (const auto &[name, values] : constants) {
+    accesses.add({name, const_cast<uint8_t *>(values.data()), values.size(), 0,
+                  /*mayWrite=*/false});
+  }
+  return accesses;
 }
 
 absl::Status Kernels::launch(const std::string &symbol, uint32_t grid,
@@ -178,14 +191,12 @@ absl::Status Kernels::launch(const std::string &symbol, uint32_t grid,
         absl::StrCat(symbol, " is launched with blocks of ", block,
                      " threads, and needs ", kernel.threads));
   }
-  Accesses accesses;
-  for (const Buffer &buffer : buffers) {
-    accesses.add(buffer);
+  if (kernel.parameters != parameters.size()) {
+    return absl::InternalError(
+        absl::StrCat(symbol, " is launched with ", parameters.size(),
+                     " parameters, and has ", kernel.parameters));
   }
-  for (const auto &[name, values] : constants) {
-    accesses.add({name, const_cast<uint8_t *>(values.data()), values.size(), 0,
-                  /*mayWrite=*/false});
-  }
+  Accesses accesses = watch(buffers);
   std::vector<const void *> places;
   for (const uint64_t &parameter : parameters) {
     places.push_back(&parameter);

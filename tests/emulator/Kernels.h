@@ -33,7 +33,7 @@ public:
   Kernels(Kernels &&);
   ~Kernels();
 
-  /// The architecture that the text is for: 80 for sm_80.
+  /// Returns the architecture that the text is for: 80 for sm_80.
   unsigned target() const { return architecture; }
 
   /// Returns how many parameters a kernel has, of 64 bits each; nothing if
@@ -47,8 +47,8 @@ public:
   absl::Status launch(const std::string &symbol, uint32_t grid, uint32_t block,
                       const std::vector<Buffer> &buffers, uint32_t seed,
                       Traffic *traffic = nullptr) const;
-  /// The same with other parameters than where the buffers begin: addresses,
-  /// and numbers.
+  /// Does so with other parameters than where the buffers begin: addresses, and
+  /// numbers.
   absl::Status launch(const std::string &symbol, uint32_t grid, uint32_t block,
                       const std::vector<uint64_t> &parameters,
                       const std::vector<Buffer> &buffers, uint32_t seed,
@@ -62,6 +62,8 @@ private:
     std::vector<SharedArray> shared;
   };
   Kernels();
+  absl::Status add(const ptx::Text &text);
+  Accesses watch(const std::vector<Buffer> &buffers) const;
 
   unsigned architecture = 0;
   std::unique_ptr<llvm::orc::LLJIT> jit;

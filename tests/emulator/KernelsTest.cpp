@@ -200,6 +200,18 @@ TEST(Kernels, ThreadsThatOthersWaitFor) {
                 "others of its warp are in");
 }
 
+TEST(Kernels, PartsOfWarpsAndOtherBarriers) {
+  expectRefused("shfl.sync.bfly.b32\t%v, %t, 8, 15, -1;\n", "a part of a warp");
+  expectRefused("bar.sync 1;\n", "another barrier than 0");
+  expectSays(run("bar.sync 0, 32;\n"), "another number of operands");
+}
+
+TEST(Kernels, HalvesOfElements) {
+  // LLVM may load what is needed of one; nobody may store so.
+  EXPECT_TRUE(run("ld.global.u16 %rs1, [%mine+2];\n").ok());
+  expectRefused("st.global.u16 [%mine+2], %rs1;\n", "not aligned");
+}
+
 TEST(Kernels, BlocksOfAnotherSize) {
   auto kernels = Kernels::compile(".visible .entry k()\n.reqntid 32, 1, 1\n"
                                   "{\nret;\n}\n");
@@ -207,6 +219,8 @@ TEST(Kernels, BlocksOfAnotherSize) {
   EXPECT_TRUE(kernels->launch("k", 1, 32, std::vector<Buffer>(), 1).ok());
   expectSays(kernels->launch("k", 1, 64, std::vector<Buffer>(), 1),
              "64 threads, and needs 32");
+  expectSays(kernels->launch("k", 1, 32, {uint64_t(7)}, {}, 1),
+             "with 1 parameters, and has 0");
 }
 
 /// Rounds a number to both halves of a word.
@@ -317,10 +331,18 @@ TEST(Kernels, TextThatItDoesNotKnow) {
   expectSays(run("mov.u32 %v, %tid.y;\n"), "unknown operand in 'mov.u32'");
   expectSays(run("add.s32 %v, %t;\n"), "another number of operands");
   expectSays(run("add.s32 %none, %t, 1;\n"), "unknown result");
-  expectSays(run("sin.approx.f32 %f1, %f2;\n"), "no such instruction in \'sin.approx.f32\'");
-  expectSays(run("add.ftz.f32 %f1, %f2, %f3;\n"), "no such instruction in \'add.ftz.f32\'");
+  expectSays(run("sin.approx.f32 %f1, %f2;\n"),
+             "no such instruction in \'sin.approx.f32\'");
+  for (const char *opcode : {"add.rz.f32", "fma.rp.f32", "sqrt.rm.f32",
+                             "mul.rn.ftz.f32", "fma.rn.relu.f32"}) {
+    expectSays(run(std::string(opcode) + " %f1, %f2, %f3, %f4;\n"),
+               std::string("no such instruction in '") + opcode);
+  }
+  expectSays(run("add.ftz.f32 %f1, %f2, %f3;\n"),
+             "no such instruction in \'add.ftz.f32\'");
   expectSays(run("bra $nowhere;\n"), "there is no label $nowhere");
-  expectSays(run("ld.local.u32 %v, [%mine];\n"), "no such instruction in \'ld.local.u32\'");
+  expectSays(run("ld.local.u32 %v, [%mine];\n"),
+             "no such instruction in \'ld.local.u32\'");
   expectSays(Kernels::compile(".visible .entry k(\n.param .u32 n\n)").status(),
              "PTX, line 2: expected .u64, found '.u32'");
   expectSays(run("{ .reg .b16 tmp; "), "expected '}', found ''");

@@ -36,7 +36,7 @@ public:
       : gpu(number("ZEROGRAPH_EMULATOR_SEED"),
             number("ZEROGRAPH_EMULATOR_GPUS")),
         products(gpu), convolutions(gpu), nccl(gpu) {
-    // As the driver, which has 8 if nothing is said.
+    // The driver has 8 if nothing is said.
     constexpr char kQueues[] = "CUDA_DEVICE_MAX_CONNECTIONS";
     gpu.setQueues(std::getenv(kQueues) ? number(kQueues) : 8);
     if (std::getenv("ZEROGRAPH_EMULATOR_MEMORY")) {

@@ -13,56 +13,6 @@ using Builder = llvm::IRBuilder<>;
 using Inputs = ArrayRef<Value *>;
 using Predicate = llvm::CmpInst::Predicate;
 
-std::optional<Type> zerograph::emulator::ptx::parseType(StringRef name) {
-  if (name == "pred") {
-    return Type{};
-  }
-  Type type;
-  switch (name.empty() ? ' ' : name[0]) {
-  case 'b':
-    type.kind = Type::Kind::kBits;
-    break;
-  case 's':
-    type.kind = Type::Kind::kSigned;
-    break;
-  case 'u':
-    type.kind = Type::Kind::kUnsigned;
-    break;
-  case 'f':
-    type.kind = Type::Kind::kFloat;
-    break;
-  default:
-    return std::nullopt;
-  }
-  bool wrong = name.drop_front().getAsInteger(10, type.bits);
-  return wrong ? std::nullopt : std::optional(type);
-}
-
-llvm::Type *zerograph::emulator::ptx::typeOf(Builder &b, const Type &type) {
-  if (!type.isFloat()) {
-    return b.getIntNTy(type.bits);
-  }
-  return type.bits == 64   ? b.getDoubleTy()
-         : type.bits == 32 ? b.getFloatTy()
-                           : b.getHalfTy();
-}
-
-std::optional<Opcode> zerograph::emulator::ptx::parseOpcode(StringRef text) {
-  Opcode opcode;
-  text.split(opcode.words, '.');
-  opcode.base = opcode.words.front();
-  opcode.words.erase(opcode.words.begin());
-  if (opcode.words.empty()) {
-    return std::nullopt;
-  }
-  std::optional<Type> type = parseType(opcode.words.back());
-  if (!type) {
-    return std::nullopt;
-  }
-  opcode.type = *type;
-  return opcode;
-}
-
 namespace {
 
 Value *call(Builder &b, llvm::Intrinsic::ID intrinsic, Inputs inputs) {
@@ -345,19 +295,41 @@ Value *convert(Builder &b, const Opcode &opcode, Inputs in) {
 struct Known {
   const char *base;
   unsigned inputs;
+  /// The words besides types that change nothing of what is computed here, or
+  /// that `compute` looks at.
+  llvm::StringLiteral words;
   decltype(Operation::compute) compute;
 };
 
+constexpr char kComparisons[] = "eq ne lt le gt ge equ neu ltu leu gtu geu num "
+                                "nan lo ls hi hs";
+
 constexpr Known kKnown[] = {
-    {"abs", 1, absolute},    {"add", 2, add},         {"and", 2, bitwise},
-    {"bfe", 3, extractBits}, {"bfi", 4, insertBits},  {"cvt", 1, convert},
-    {"div", 2, divide},      {"fma", 3, fuse},        {"mad", 3, multiplyAdd},
-    {"max", 2, maximum},     {"min", 2, minimum},     {"mul", 2, multiply},
-    {"neg", 1, negate},      {"not", 1, complement},  {"or", 2, bitwise},
-    {"popc", 1, countBits},  {"rcp", 1, reciprocal},  {"rem", 2, remainder},
-    {"selp", 3, choose},     {"setp", 2, compare},    {"shl", 2, shift},
-    {"shr", 2, shift},       {"sqrt", 1, squareRoot}, {"sub", 2, subtract},
-    {"xor", 2, bitwise},
+    {"abs", 1, "", absolute},
+    {"add", 2, "rn", add},
+    {"and", 2, "", bitwise},
+    {"bfe", 3, "", extractBits},
+    {"bfi", 4, "", insertBits},
+    {"cvt", 1, "rn rni rmi rpi rzi", convert},
+    {"div", 2, "rn", divide},
+    {"fma", 3, "rn", fuse},
+    {"mad", 3, "lo hi wide", multiplyAdd},
+    {"max", 2, "NaN", maximum},
+    {"min", 2, "NaN", minimum},
+    {"mul", 2, "rn lo hi wide", multiply},
+    {"neg", 1, "", negate},
+    {"not", 1, "", complement},
+    {"or", 2, "", bitwise},
+    {"popc", 1, "", countBits},
+    {"rcp", 1, "rn", reciprocal},
+    {"rem", 2, "", remainder},
+    {"selp", 3, "", choose},
+    {"setp", 2, kComparisons, compare},
+    {"shl", 2, "", shift},
+    {"shr", 2, "", shift},
+    {"sqrt", 1, "rn", squareRoot},
+    {"sub", 2, "rn", subtract},
+    {"xor", 2, "", bitwise},
 };
 
 /// Sets the types of operands that are not the instruction's.
@@ -383,11 +355,17 @@ void setTypes(Operation &operation) {
   }
 }
 
-/// Only what is exact is computed here, and nothing that flushes.
-bool isExact(const Opcode &opcode) {
-  return llvm::none_of(opcode.words, [](StringRef word) {
-    return word == "approx" || word == "ftz" || word == "full" || word == "sat";
-  });
+/// Returns whether the operation is known with all words of the opcode, of
+/// types that it has. Halves are only converted.
+bool isKnown(const Known &known, const Opcode &opcode) {
+  llvm::SmallVector<StringRef> words;
+  known.words.split(words, ' ');
+  bool conversion = opcode.base == "cvt";
+  size_t rest = opcode.words.size() - (conversion ? 2 : 1);
+  return (conversion || !opcode.type.isFloat() || opcode.type.bits >= 32) &&
+         llvm::all_of(
+             llvm::ArrayRef(opcode.words).take_front(rest),
+             [&](StringRef word) { return llvm::is_contained(words, word); });
 }
 
 } // namespace
@@ -396,16 +374,15 @@ std::optional<Operation>
 zerograph::emulator::ptx::operationOf(const Opcode &opcode) {
   const auto *known = llvm::find_if(
       kKnown, [&](const Known &entry) { return opcode.base == entry.base; });
-  if (known == std::end(kKnown) || !isExact(opcode)) {
+  if (known == std::end(kKnown) ||
+      (opcode.base == "cvt" && opcode.words.size() < 2) ||
+      !isKnown(*known, opcode)) {
     return std::nullopt;
   }
   Operation operation{opcode, {}, opcode.type, known->compute};
   operation.inputs.assign(known->inputs, opcode.type);
   if (opcode.base == "cvt") {
-    std::optional<Type> to =
-        opcode.words.size() < 2
-            ? std::nullopt
-            : parseType(opcode.words[opcode.words.size() - 2]);
+    std::optional<Type> to = parseType(opcode.words[opcode.words.size() - 2]);
     if (!to) {
       return std::nullopt;
     }

@@ -4,6 +4,7 @@
 
 #include "runtime/base/Status.h"
 #include "tests/emulator/Instructions.h"
+#include "tests/emulator/PtxArithmetic.h"
 #include "tests/emulator/PtxRegisters.h"
 
 #include "llvm/IR/Module.h"
@@ -334,8 +335,8 @@ private:
       }
     }
     if (!expect(results.size() == instruction.results &&
-                inputs.size() >= instruction.operands &&
-                inputs.size() <= kMostOperands)) {
+                inputs.size() >= instruction.least &&
+                inputs.size() <= instruction.most)) {
       return;
     }
     call(instruction, inputs, statement.line);

@@ -14,7 +14,7 @@ class Module;
 
 namespace zerograph::emulator::ptx {
 
-/// What one thread of a kernel runs. `parameters` are where they lie, as a
+/// Runs one thread of a kernel. `parameters` are where they lie, as a
 /// launch has them, and `shared` is where the arrays of its block begin. It
 /// adds the instructions that it executes up.
 using ThreadFunction = void (*)(const void *const *parameters,

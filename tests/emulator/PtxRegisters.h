@@ -3,8 +3,8 @@
 #ifndef ZEROGRAPH_TESTS_EMULATOR_PTXREGISTERS_H
 #define ZEROGRAPH_TESTS_EMULATOR_PTXREGISTERS_H
 
-#include "tests/emulator/PtxArithmetic.h"
 #include "tests/emulator/PtxText.h"
+#include "tests/emulator/PtxTypes.h"
 
 #include "absl/status/status.h"
 #include "llvm/ADT/StringMap.h"
@@ -34,7 +34,7 @@ public:
   /// Fills the bits of a wider register by the sign if the type has one.
   void assign(const Operand &operand, llvm::Value *value, const Type &type);
 
-  /// Empty, or the first thing that was wrong.
+  /// Returns the first thing that was wrong; empty if nothing was.
   const std::string &error() const { return wrong; }
   void refuse(const std::string &what) { wrong = wrong.empty() ? what : wrong; }
 

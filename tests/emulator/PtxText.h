@@ -30,9 +30,10 @@ struct Operand {
   std::vector<Operand> parts;
 };
 
-/// An instruction, or the label of the one after it; with opcode ".reg" it
-/// declares registers: those whose names begin so, or one of this name alone,
-/// and their bits, 1 for predicates.
+/// An instruction; a label, which names the instruction after it; or, with
+/// opcode ".reg", a declaration. Its operands are a name and bits, 1 for
+/// predicates: all registers whose names are that and a number, or one of that
+/// name, have so many.
 struct Statement {
   unsigned line = 0;
   llvm::StringRef label; // else empty
@@ -47,7 +48,7 @@ struct Statement {
 /// the threads of a block share.
 struct Array {
   llvm::StringRef name;
-  uint64_t bytes = 0, alignment = 1;
+  uint64_t bytes = 0;
   std::vector<uint8_t> values;
 };
 
@@ -66,7 +67,8 @@ struct Text {
   std::vector<Kernel> kernels;
 };
 
-/// An error says which line is not as expected.
+/// Parses a text, which must outlive the result. An error says which line is
+/// not as expected.
 absl::StatusOr<Text> parse(llvm::StringRef text);
 
 } // namespace zerograph::emulator::ptx

@@ -142,19 +142,20 @@ void approximate(uint32_t *result, const uint64_t *operands, uint32_t,
 
 const std::vector<Instruction> &zerograph::emulator::tensorInstructions() {
   static const std::vector<Instruction> all = {
-      {"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", 4, 10,
+      {"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", 4, 10, 10,
        multiplyWords<kMultiplyBrain, fromBrain>},
-      {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", 4, 10,
+      {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", 4, 10, 10,
        multiplyWords<kMultiplyHalf, fromHalf>},
-      {"ldmatrix.sync.aligned.m8n8.x4.shared.b16", 4, 1, loadMatrices<false>},
-      {"ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16", 4, 1,
+      {"ldmatrix.sync.aligned.m8n8.x4.shared.b16", 4, 1, 1,
+       loadMatrices<false>},
+      {"ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16", 4, 1, 1,
        loadMatrices<true>},
-      {"cp.async.cg.shared.global", 0, 3, copy},
-      {"cp.async.wait_all", 0, 0, finishCopies},
-      {"cvt.rn.bf16x2.f32", 1, 2, roundPair<toBrain>},
-      {"cvt.rn.f16x2.f32", 1, 2, roundPair<toHalf>},
-      {"ex2.approx.ftz.f32", 1, 1, approximate<power>},
-      {"rcp.approx.ftz.f32", 1, 1, approximate<reciprocal>},
+      {"cp.async.cg.shared.global", 0, 3, 4, copy},
+      {"cp.async.wait_all", 0, 0, 0, finishCopies},
+      {"cvt.rn.bf16x2.f32", 1, 2, 2, roundPair<toBrain>},
+      {"cvt.rn.f16x2.f32", 1, 2, 2, roundPair<toHalf>},
+      {"ex2.approx.ftz.f32", 1, 1, 1, approximate<power>},
+      {"rcp.approx.ftz.f32", 1, 1, 1, approximate<reciprocal>},
   };
   return all;
 }

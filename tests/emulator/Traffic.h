@@ -39,6 +39,8 @@ public:
   /// `site` of its kernel.
   void note(uint32_t thread, uint32_t site, size_t buffer, uint64_t offset,
             uint32_t bytes, bool store, bool shared);
+  /// A thread comes to a statement, and accesses nothing.
+  void pass(uint32_t thread, uint32_t site) { ++turns[{thread, site}]; }
   /// All threads of a block have ended.
   void endBlock();
 
@@ -48,7 +50,7 @@ private:
     uint64_t offset;
     uint32_t bytes;
   };
-  /// By warp, statement and turn, then in the order of threads.
+  /// An access of a warp, thread by thread.
   struct Request {
     bool store, shared;
     std::map<uint32_t, Access> lanes;
@@ -57,8 +59,9 @@ private:
   static void addShared(const Request &request, Traffic::Requests &sum);
 
   Traffic &traffic;
-  std::map<std::pair<uint32_t, uint32_t>, uint32_t> turns;
-  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Request> requests;
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> turns; // thread, site
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Request>
+      requests; // warp, site, turn
 };
 
 } // namespace zerograph::emulator

@@ -38,9 +38,55 @@ ImportOptions twoSamples() {
 TEST(BodyWeights, AreTrained) {
   Imported imported = import(kModel, twoSamples());
   ASSERT_TRUE(imported.status.ok()) << imported.status;
-  for (const char *name : {"w", "w_1", "scale"}) {
+  for (const char *name : {"w", "b.then_branch.w", "e.body.scale"}) {
     EXPECT_TRUE(imported.isTrained(name)) << name;
   }
+}
+
+/// A body may call its own values as bodies within it call theirs.
+TEST(BodyWeights, ReadTheirOwn) {
+  Imported imported = import(R"(
+g (float[batch, 2] x) => (float loss) <bool yes = {1}>
+{
+  b = If (yes) <
+    then_branch = outer () => (float[batch, 2] c)
+      <float[2, 2] w = {5, 6, 7, 8}> {
+        d = MatMul (x, w)
+        c = If (yes) <
+          then_branch = inner () => (float[batch, 2] e)
+            <float[2, 2] w = {1, 2, 3, 4}> { e = MatMul (d, w) },
+          else_branch = shared () => (float[batch, 2] f) { f = MatMul (d, w) }>
+      },
+    else_branch = local () => (float[batch, 2] h) {
+      w = Neg (x)
+      h = Identity (w)
+    }>
+  loss = ReduceSum <keepdims = 0> (b)
+})",
+                             twoSamples());
+  ASSERT_TRUE(imported.status.ok()) << imported.status;
+  EXPECT_TRUE(imported.has("%x, %b.then_branch.w ")) << imported.text();
+  EXPECT_TRUE(imported.has("%b.then_branch.c.then_branch.w "))
+      << imported.text();
+}
+
+TEST(BodyWeights, OfAScan) {
+  Imported imported = import(R"(
+g (float[batch, 3] x, float[batch] start) => (float loss)
+{
+  last, each = Scan <num_scan_inputs = 1, scan_input_axes = [1],
+    body = step (float[batch] s, float[batch] v) => (float[batch] t, float[batch] u)
+      <float[1] k = {0.5}> { m = Mul (v, k) t = Add (s, m) u = Identity (t) }>
+    (start, x)
+  loss = ReduceSum <keepdims = 0> (last)
+})",
+                             [] {
+                               ImportOptions options = twoSamples();
+                               options.train = {"last.*"};
+                               return options;
+                             }());
+  ASSERT_TRUE(imported.status.ok()) << imported.status;
+  EXPECT_TRUE(imported.isTrained("last.body.k"));
 }
 
 TEST(BodyWeights, ConstantsAreNamed) {
@@ -72,7 +118,7 @@ TEST(BodyWeights, AreExportedToWhereTheyWere) {
     return absl::StatusOr<std::string>(
         std::string(reinterpret_cast<const char *>(values.data()), 16));
   };
-  Exported exported = exportText(kModel, {{"w_1", weight}});
+  Exported exported = exportText(kModel, {{"b.then_branch.w", weight}});
   ASSERT_TRUE(exported.status.ok()) << exported.status;
   onnx::ModelProto model;
   ASSERT_TRUE(model.ParseFromString(exported.files.bytes));

@@ -19,7 +19,7 @@ Imported classifier(const std::string &outputs, const std::string &ends) {
   options.added_loss = "cross_entropy";
   options.loss_on = "s";
   return import(
-      R"(<ir_version: 8, opset_import: ["" : 18, "ai.onnx.ml" : 1]>
+      R"(<ir_version: 8, opset_import: ["" : 18, "ai.onnx.ml" : 1, "com.microsoft" : 1]>
 g (float[n, 3] x) => ()" +
           outputs + R"() <float[3, 2] w = {1, 2, 3, 4, 5, 6}>
 {
@@ -53,6 +53,33 @@ TEST(ForeignOperators, DictionariesOfProbabilities) {
   EXPECT_THAT(imported.report.notes,
               Contains(HasSubstr("output 'd' is the tensor 'p', of which "
                                  "ai.onnx.ml.ZipMap (node 'zip')")));
+}
+
+TEST(ForeignOperators, ADictionaryBesideItsTensor) {
+  Imported imported = classifier("float[n, 2] p, float d", kDictionary);
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  EXPECT_FALSE(imported.has("\"d\"")) << imported.text();
+}
+
+// An input or output that is left out has no name.
+TEST(ForeignOperators, ValuesWithoutNames) {
+  Imported imported = classifier(
+      "float[n, 2] z, float[n, 2] q",
+      "z, \"\" = com.microsoft.Two(x)\n six = Constant<value = float {6}>()\n"
+      "q = Clip(p, \"\", six)\n");
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  EXPECT_TRUE(imported.has("\"q\"")) << imported.text();
+  EXPECT_FALSE(imported.has("\"z\"")) << imported.text();
+}
+
+TEST(ForeignOperators, WithinBranches) {
+  Imported imported = classifier(
+      "float[n, 2] z, float[n, 2] p",
+      "f = com.microsoft.One(x)\n yes = Constant<value = bool {1}>()\n"
+      "z = If(yes) <then_branch = a () => (float[n, 2] c) { c = Identity(f) }, "
+      "else_branch = b () => (float[n, 2] d) { d = Identity(p) }>\n");
+  ASSERT_TRUE(imported.status.ok()) << imported.error();
+  EXPECT_FALSE(imported.has("\"z\"")) << imported.text();
 }
 
 TEST(ForeignOperators, NothingElseIsThere) {

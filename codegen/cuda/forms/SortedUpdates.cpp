@@ -29,6 +29,9 @@ constexpr int64_t kDigitWords = kWarps + 1;
 constexpr unsigned kDigitBits = 8;
 /// Bits of the narrowest: a thread has a count.
 constexpr unsigned kLeastBits = 5;
+static_assert((kWarps << kDigitBits) / kThreads <= kWarps &&
+                  kWarps % ((kWarps << kDigitBits) / kThreads) == 0,
+              "the counts that a thread adds up are of one digit");
 
 } // namespace
 
@@ -251,7 +254,11 @@ CudaLaunch SortedUpdates::emitSort(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
                                    ScatterLoops &scatter,
                                    const std::string &name) const {
   CudaBody body(b, kernel, *scatter.graph, name,
-                {.block = kThreads, .blocksAtLeast = 1, .scratch = true});
+                {.block = kThreads,
+                 // ptxas spilled 20 bytes to fit a second block, and there is
+                 // one alone.
+                 .blocksAtLeast = 1,
+                 .scratch = true});
   body.enterKernel();
   Sorter(*this, body, scatter, name).emit();
   body.finish();
