@@ -15,8 +15,8 @@ namespace zerograph::frontend {
 /// as a weight, or that are added to the result of one; then also of the scale
 /// and the offset of a norm that is written out. An initializer is named as the
 /// node's output. Leaves all if any weight is an initializer already: then the
-/// constants are meant as such, a fixed filter for example. Returns the names of
-/// those it left.
+/// constants are meant as such, a fixed filter for example. Returns the names
+/// of those it left.
 std::vector<std::string> takeConstantWeights(onnx::GraphProto &graph);
 
 } // namespace zerograph::frontend

@@ -173,14 +173,21 @@ class PyTorchGradients(torch.overrides.TorchFunctionMode):
         rest = args if written is None else args[1:]
         rest, kwargs = _detached((rest, kwargs), _is_trained)
         if written is not None and written.grad_fn is not None:
-            return _write_through(func, written, rest, kwargs)
+            through = _write_through(func, written, rest, kwargs)
+            if through is not None:
+                return through
         return func(*(rest if written is None else (written, *rest)), **kwargs)
 
 
 def _write_through(func, written: torch.Tensor, rest, kwargs):
-    """Changes a tensor in place, and lets gradients pass as if nothing had."""
+    """Changes a tensor in place, and lets gradients pass as if nothing had.
+    Returns nothing, and has changed nothing, where that is not possible: of a
+    part of a parameter, or where the shape becomes another."""
     changed = written.detach().clone()
     func(changed, *rest, **kwargs)
+    base = written._base
+    if changed.shape != written.shape or (base is not None and base.is_leaf):
+        return None
     with torch.enable_grad():
         return written.copy_(
             with_gradient(changed, written, torch.ones_like(changed)))

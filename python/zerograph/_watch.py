@@ -54,8 +54,12 @@ class Watch(torch.overrides.TorchFunctionMode):
             self.changes.add(_CHANGES[func])
         enabled = torch.is_grad_enabled()
         written = written_by(func, args)
-        if not enabled and written is not None and written.grad_fn is not None:
-            self.written = True
+        if not enabled and written is not None:
+            self.written |= written.grad_fn is not None
+            if written.grad_fn is None and written._base is not None and (
+                    written._base.grad_fn is not None):
+                self.changes.add("operators in place, of a part taken under "
+                                 "torch.no_grad(),")
         result = func(*args, **(kwargs or {}))
         made = [one for one in tree_leaves(result)
                 if isinstance(one, torch.Tensor) and one.is_floating_point()]

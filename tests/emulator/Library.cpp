@@ -88,8 +88,9 @@ public:
   }
 
 private:
-  /// Writes a line a kernel: its instructions, and requests, least and cost of
-  /// loads, stores and shared memory.
+  /// Writes a line a kernel: its name, the instructions of its threads, then of
+  /// loads, stores and shared memory each the requests, the least that they
+  /// could cost, and what they cost (Traffic.h).
   void writeTraffic(const char *path) const {
     std::ofstream file(path);
     for (const auto &[kernel, traffic] : gpu.traffic()) {

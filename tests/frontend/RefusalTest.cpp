@@ -228,14 +228,15 @@ g (float[2, 3] x, float[2, 3] p) => (float y) {
 }
 
 TEST(RefusedGraph, QuantizedModels) {
-  expectRefused(R"(
+  expectRefused(
+      R"(
 g (float[4] x, float s, uint8 z) => (float[4] y) {
   q = QuantizeLinear (x, s, z)
   [back] y = DequantizeLinear (q, s, z)
 })",
-                {"node 'back' (DequantizeLinear)",
-                 "not supported: it is of a quantized model. Train the model in "
-                 "floats, and quantize it afterwards"});
+      {"node 'back' (DequantizeLinear)",
+       "not supported: it is of a quantized model. Train the model in "
+       "floats, and quantize it afterwards"});
 }
 
 TEST(RefusedGraph, WhatANewerOperatorSetHas) {

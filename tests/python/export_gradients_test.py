@@ -90,6 +90,13 @@ class ExportGradients(ExportCase):
                 self.hidden.weight.requires_grad_(True)
                 return self.out(hidden)
 
+        class Part(Classifier):
+            def forward(self, x):
+                hidden = self.hidden(x).sigmoid() + 0
+                with torch.no_grad():
+                    hidden[:, 0].mul_(2)
+                return self.out(hidden)
+
         class Hooked(Classifier):
             def forward(self, x):
                 hidden = self.hidden(x)
@@ -101,6 +108,7 @@ class ExportGradients(ExportCase):
                 hidden = 2 * self.hidden(x)
                 return self.out(hidden.detach_()) + self.out(self.hidden(x))
         for module, text in (
+                (Part(), "of a part taken under torch.no_grad"),
                 (Toggled(), "requires_grad_"), (Hooked(), "register_hook"),
                 (Cut(), "detach_"),
                 (Applied(Changed), "Changed of torch.autograd.Function")):
