@@ -311,7 +311,7 @@ def check(module: torch.nn.Module, path: str | os.PathLike, example: Any,
     path = os.fspath(path)
     if not os.path.exists(path):
         raise InvalidArgument(f"{path}: there is no such file")
-    batch = as_batch(module, example)
+    batch = as_batch(module, example, loss)
     with kept(loss):
         return _Comparing(module, path, batch, loss,
                           _references(module, batch, loss)).run()

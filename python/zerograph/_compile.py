@@ -43,7 +43,7 @@ def export_to(folder: str, module, example, loss, options: dict, compare: str
     for one in says:
         warn(one)
     frozen = found.freeze + _list(options.get("freeze"))
-    return path, as_batch(module, example), {**options,
+    return path, as_batch(module, example, loss), {**options,
                                              "freeze": frozen or None}, is_mean
 
 

@@ -204,7 +204,7 @@ def export_and_compare(module: torch.nn.Module, example: Any, path: str,
     computes for `target`, if that is a CPU."""
     if not os.path.isdir(os.path.dirname(path) or "."):
         raise InvalidArgument(f"{path}: there is no such folder")
-    batch = as_batch(module, example)
+    batch = as_batch(module, example, loss)
     says = [] if module.training else [
         "the module is in evaluation mode, and is exported as module.train() has "
         "it: with dropout, and BatchNorm by the batch"]

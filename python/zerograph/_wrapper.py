@@ -15,13 +15,21 @@ from ._library import InvalidArgument
 Batch = Mapping[str, torch.Tensor]
 
 
-def as_batch(module: torch.nn.Module, example: Any) -> dict[str, torch.Tensor]:
+def as_batch(module: torch.nn.Module, example: Any,
+             loss: Callable | None) -> dict[str, torch.Tensor]:
     """Returns the example as tensors by name. A tuple is `forward`'s arguments
-    and then the labels."""
+    and then the labels; with a loss, whose labels must be there, arguments that
+    may be left out are."""
     if isinstance(example, torch.Tensor):
         example = (example,)
     if isinstance(example, (tuple, list)):
-        names = list(parameters_of(module))
+        taken = parameters_of(module)
+        names = list(taken)
+        given = len(example) - 1  # without labels
+        if loss is not None and given > 0 and all(
+                taken[name].default is not inspect.Parameter.empty
+                for name in names[given:]):
+            names = names[:given]
         rest = len(example) - len(names)
         names += ["labels"] if rest == 1 else [f"labels{i}"
                                                for i in range(rest)]

@@ -99,6 +99,15 @@ class Export(ExportCase):
         found = self.export(Wrapper(Open()), {"x": self.x, "y": self.labels},
                             F.cross_entropy)
         self.assertTrue(found.ok, found)
+
+        class Masked(Classifier):
+            def forward(self, x, mask=None, scale=1.0):
+                return super().forward(x if mask is None else x * mask) * scale
+        found = self.export(Masked(), (self.x, self.labels), F.cross_entropy)
+        self.assertTrue(found.ok, found)
+        found = self.export(Masked(), (self.x, torch.rand_like(self.x),
+                                       self.labels), F.cross_entropy)
+        self.assertTrue(found.ok, found)
         with self.assertRaisesRegex(zg.InvalidArgument, "returns no loss"):
             zg.export(Classifier(), (self.x,), self.path("m.onnx"))
         with self.assertRaisesRegex(zg.InvalidArgument, "nothing is left for"):
