@@ -30,7 +30,8 @@ struct Traffic {
 };
 
 /// Puts together what the threads of a block do one by one: the n-th time that
-/// each of a warp comes to a statement is one access of the warp.
+/// each of a warp comes to a statement is one access of the warp. What cp.async
+/// writes into shared memory is not counted.
 class TrafficRecorder {
 public:
   explicit TrafficRecorder(Traffic &traffic) : traffic(traffic) {}
