@@ -3,6 +3,7 @@
 #include "frontend/quirks/ConstantWeights.h"
 
 #include "frontend/base/HostTensor.h"
+#include "frontend/file/ModelFile.h"
 #include "frontend/file/Nodes.h"
 #include "frontend/file/TensorBytes.h"
 #include "frontend/quirks/Quirks.h"
@@ -11,6 +12,7 @@
 #include "runtime/base/Text.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <string>
@@ -167,12 +169,29 @@ void addNorms(const onnx::GraphProto &graph, Names &names) {
   }
 }
 
+/// Returns whether an element is infinite, or no number: so masks are written
+/// that are added to scores.
+bool isMask(const onnx::TensorProto &tensor) {
+  if (elementCount(shapeOf(tensor)) > HostTensor::kMaxElements) {
+    return false;
+  }
+  HostTensor values = readTensor(tensor, nullptr);
+  for (int64_t i = 0; i < values.size(); ++i) {
+    if (!std::isfinite(values.floatAt(i))) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /// Returns the Constant nodes of these names that may be weights.
 std::vector<std::string> constantsAmong(const onnx::GraphProto &graph,
                                         const Names &names) {
   std::vector<std::string> constants;
   for (const onnx::NodeProto &node : graph.node()) {
-    if (weightOf(node) != nullptr && names.count(node.output(0)) != 0) {
+    const onnx::TensorProto *tensor = weightOf(node);
+    if (tensor != nullptr && names.count(node.output(0)) != 0 &&
+        !isMask(*tensor)) {
       constants.push_back(node.output(0));
     }
   }

@@ -4,6 +4,8 @@
 
 #include "gmock/gmock.h"
 
+#include <cmath>
+
 namespace zerograph::frontend::testing {
 
 namespace {
@@ -78,6 +80,28 @@ g (float[batch, 4] x) => (float loss)
               ::testing::Contains(::testing::HasSubstr(
                   "not trained, as they are Constant nodes beside other "
                   "weights, or within a loop or branch: w. To train them")));
+}
+
+TEST(ConstantWeight, MasksAreNone) {
+  onnx::ModelProto model = parse(R"(
+g (float[batch, 2] x) => (float loss)
+<float[2, 2] v = {1, 2, 3, 4}>
+{
+  mask = Constant <value = float[2] {0, 1}> ()
+  p = MatMul (x, v)
+  y = Add (p, mask)
+  loss = ReduceSum <keepdims = 0> (y)
+})");
+  model.mutable_graph()
+      ->mutable_node(0)
+      ->mutable_attribute(0)
+      ->mutable_t()
+      ->set_float_data(1, -INFINITY);
+  Imported imported = importFile(write(model), twoSamples());
+  ASSERT_TRUE(imported.status.ok()) << imported.status;
+  for (const std::string &note : imported.report.notes) {
+    EXPECT_EQ(note.find("mask"), std::string::npos) << note;
+  }
 }
 
 /// Also where an exporter that folds nothing reads them through something.
