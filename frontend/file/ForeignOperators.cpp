@@ -55,11 +55,23 @@ void collectReads(const onnx::NodeProto &node, Names &reads) {
 class ForeignValues {
 public:
   explicit ForeignValues(const onnx::GraphProto &graph) {
+    for (const onnx::NodeProto &node : graph.node()) {
+      Names own;
+      collectForeign(node, own);
+      if (!own.empty()) {
+        add(node, *own.begin());
+        all.merge(own);
+      }
+    }
     // Nodes need not stand in an order: until nothing is added.
-    for (size_t before = 0; addNodes(graph), before != makers.size();) {
+    for (size_t before = 0; before != makers.size();) {
       before = makers.size();
+      addReaders(graph);
     }
   }
+
+  /// Returns the operators; empty if the graph has none.
+  const Names &operators() const { return all; }
 
   /// Returns the operator on the way to a value; null if there is none.
   const std::string *maker(const std::string &name) const {
@@ -68,13 +80,9 @@ public:
   }
 
 private:
-  void addNodes(const onnx::GraphProto &graph) {
+  void addReaders(const onnx::GraphProto &graph) {
     for (const onnx::NodeProto &node : graph.node()) {
-      Names foreign, reads;
-      collectForeign(node, foreign);
-      if (!foreign.empty()) {
-        add(node, *foreign.begin());
-      }
+      Names reads;
       collectReads(node, reads);
       for (const std::string &input : reads) {
         if (const std::string *made = maker(input)) {
@@ -91,6 +99,7 @@ private:
     }
   }
 
+  Names all;
   std::map<std::string, std::string> makers;
 };
 
@@ -130,8 +139,7 @@ void openDictionaries(ModelFile &file, const ForeignValues &values) {
   }
 }
 
-void checkOutputs(const onnx::GraphProto &graph, const ForeignValues &values,
-                  const Names &foreign) {
+void checkOutputs(const onnx::GraphProto &graph, const ForeignValues &values) {
   bool some = std::any_of(
       graph.output().begin(), graph.output().end(),
       [&](const auto &output) { return !values.maker(output.name()); });
@@ -140,7 +148,7 @@ void checkOutputs(const onnx::GraphProto &graph, const ForeignValues &values,
          "one: export without runtime-specific fusion, and a model of "
          "scikit-learn as one whose weights are tensors, as MLPClassifier's "
          "are:\n  ",
-         linesOf({foreign.begin(), foreign.end()}));
+         linesOf({values.operators().begin(), values.operators().end()}));
   }
 }
 
@@ -174,17 +182,12 @@ void erase(ModelFile &file, const ForeignValues &values) {
 } // namespace
 
 void leaveForeignOut(ModelFile &file) {
-  onnx::GraphProto &graph = *file.model.mutable_graph();
-  Names foreign;
-  for (const onnx::NodeProto &node : graph.node()) {
-    collectForeign(node, foreign);
-  }
-  if (foreign.empty()) {
+  const ForeignValues values(file.graph());
+  if (values.operators().empty()) {
     return;
   }
-  const ForeignValues values(graph);
   openDictionaries(file, values);
-  checkOutputs(graph, values, foreign);
+  checkOutputs(file.graph(), values);
   erase(file, values);
 }
 

@@ -222,11 +222,10 @@ std::vector<std::string> takeConstantWeights(onnx::GraphProto &graph) {
   }
   addNorms(graph, names);
   constants = constantsAmong(graph, names);
+  const Names taken(constants.begin(), constants.end());
   google::protobuf::RepeatedPtrField<onnx::NodeProto> kept;
   for (onnx::NodeProto &node : *graph.mutable_node()) {
-    bool taken = node.output_size() == 1 &&
-                 std::count(constants.begin(), constants.end(), node.output(0));
-    if (!taken) {
+    if (node.output_size() != 1 || taken.count(node.output(0)) == 0) {
       *kept.Add() = std::move(node);
       continue;
     }

@@ -183,10 +183,11 @@ def _write_through(func, written: torch.Tensor, rest, kwargs):
     """Changes a tensor in place, and lets gradients pass as if nothing had.
     Returns nothing, and has changed nothing, where that is not possible: of a
     part of a parameter, or where the shape becomes another."""
+    if written._base is not None and written._base.is_leaf:
+        return None
     changed = written.detach().clone()
     func(changed, *rest, **kwargs)
-    base = written._base
-    if changed.shape != written.shape or (base is not None and base.is_leaf):
+    if changed.shape != written.shape:
         return None
     with torch.enable_grad():
         return written.copy_(

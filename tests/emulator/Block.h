@@ -44,7 +44,6 @@ public:
 
   /// The block whose thread calls; what kernels call instead of instructions.
   static Block &current();
-  uint32_t number() const { return block; }
   /// Ends the block with an error, from one of its threads.
   [[noreturn]] void fail(const std::string &what);
   uint32_t thread() const { return running; }

@@ -187,7 +187,7 @@ private:
     } else if (instruction != instructions().end()) {
       writeCall(statement, *instruction);
     } else if (!opcode) {
-      registers.refuse("the emulator has no such instruction");
+      refuseInstruction();
     } else if (opcode->base == "mov") {
       writeMove(statement, *opcode);
     } else if (name.starts_with("ld.param.")) {
@@ -197,6 +197,10 @@ private:
     } else {
       compute(statement, *opcode);
     }
+  }
+
+  void refuseInstruction() {
+    registers.refuse("the emulator has no such instruction");
   }
 
   bool expect(bool operandsFit) {
@@ -211,7 +215,7 @@ private:
   void compute(const Statement &statement, const Opcode &opcode) {
     std::optional<Operation> operation = operationOf(opcode);
     if (!operation) {
-      registers.refuse("the emulator has no such instruction");
+      refuseInstruction();
       return;
     }
     if (!expect(statement.operands.size() == operation->inputs.size() + 1)) {
@@ -225,7 +229,7 @@ private:
     if (Value *result = operation->compute(b, opcode, inputs)) {
       registers.assign(statement.operands[0], result, operation->result);
     } else {
-      registers.refuse("the emulator has no such instruction");
+      refuseInstruction();
     }
   }
 
@@ -291,7 +295,7 @@ private:
     bool store = opcode.base == "st";
     StringRef space = opcode.words.front();
     if (space != "global" && space != "shared") {
-      registers.refuse("the emulator has no such instruction");
+      refuseInstruction();
       return;
     }
     if (!expect(statement.operands.size() == 2)) {
