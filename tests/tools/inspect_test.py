@@ -84,14 +84,21 @@ class Inspect(Case):
         self.succeeds(*COMPILE, "--target", "cuda:sm_90")
         report = json.loads(self.show("--json"))
         launches = [step for step in report["steps"] if step["op"] == "launch"]
-        kernels = self.show("--kernels")
+        kernels, ptx = self.show("--kernels"), self.show("--ptx")
+        self.assertIn(".target sm_90", ptx)
         for step in launches:
+            self.assertIn(step["kernel"].partition("_")[0] + "_", ptx)
             self.assertIn(f" {step['kernel']}", kernels)
             self.assertGreater(step["elements_a_thread"], 0)
             self.assertIn(step["narrowest_access"], (0, 1, 2, 4, 8, 16))
         for key in ("read", "written", "operations", "launches"):
             self.assertEqual(sum(step["cost"][key] for step in report["steps"]),
                              report["costs"][key])
+
+    def test_a_plan_for_cpus_has_no_ptx(self):
+        self.succeeds(*COMPILE)
+        self.refused("inspect", "x.zgplan", "--ptx",
+                     parts=["for CPUs and have no PTX", "--target cuda:sm_90"])
 
     def test_attention_whose_scores_are_stored_is_named(self):
         biases = [tensor(name, [4, 4], [0.1] * 16) for name in ("one", "two")]

@@ -152,9 +152,23 @@ std::string kernelsText(const nlohmann::ordered_json &kernels) {
   return out;
 }
 
+/// Returns the text of a plan's kernels that the driver compiles.
+absl::StatusOr<std::string> ptxOf(const LoadedPlan &plan) {
+  std::string text;
+  for (const plan::Module &module : plan.plan.modules()) {
+    text += module.ptx().text();
+  }
+  if (text.empty()) {
+    return absl::InvalidArgumentError(
+        "--ptx: the plan's kernels are for CPUs and have no PTX; compile with "
+        "--target cuda:sm_90, say");
+  }
+  return text;
+}
+
 struct Options {
   std::string path;
-  bool json = false, bytes = false, all = false, kernels = false;
+  bool json = false, bytes = false, all = false, kernels = false, ptx = false;
   std::map<std::string, bool> sections; // by name: whether it was asked for
   DiskUse disk;
 };
@@ -162,6 +176,9 @@ struct Options {
 /// Returns the sections that were asked for; without any, one screen.
 absl::StatusOr<std::string> text(const LoadedPlan &plan,
                                  const Options &options) {
+  if (options.ptx) {
+    return ptxOf(plan);
+  }
   std::string out;
   bool disk = options.disk.terabytes > 0 || options.disk.step_seconds > 0;
   bool some = options.json || options.kernels || disk;
@@ -212,6 +229,10 @@ void addInspect(CommandLine &line) {
   command.add_flag("--kernels", options->kernels,
                    "Every kernel; of CUDA's, by ptxas where there is one, "
                    "registers and shared memory");
+  command
+      .add_flag("--ptx", options->ptx,
+                "The text of CUDA's kernels, and nothing else")
+      ->excludes("--kernels");
   command.add_flag("--all", options->all, "All of these");
   command.add_flag("--bytes", options->bytes,
                    "Sizes as exact numbers of bytes");
