@@ -6,8 +6,11 @@
 #include "codegen/cuda/forms/Forms.h"
 #include "codegen/emit/Kernel.h"
 #include "codegen/emit/Lower.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+#include "passes/schedule/InPlace.h"
+#include "llvm/ADT/BitVector.h"
 #include "llvm/IR/Module.h"
 
 using namespace mlir;
@@ -53,6 +56,31 @@ static LogicalResult checkLimits(Operation *op, const CudaKernelInfo &info) {
   return success();
 }
 
+/// Marks the parameters of a launch whose storage no other one shares: the
+/// operands on which no result may lie, and the results that may lie on none.
+/// Loads of such operands then pass stores, as `ld.global.nc`.
+static void markApart(LLVM::LLVMFuncOp function, Operation *op) {
+  unsigned operands = op->getNumOperands();
+  llvm::BitVector shared(operands + op->getNumResults());
+  for (unsigned i = 0; i < operands; ++i) {
+    for (unsigned j = 0; j < op->getNumResults(); ++j) {
+      if (sched::canShareStorage(op, i, j)) {
+        shared.set(i).set(operands + j);
+      }
+    }
+  }
+  using Dialect = LLVM::LLVMDialect;
+  auto unit = UnitAttr::get(op->getContext());
+  for (unsigned i = 0; i < shared.size(); ++i) {
+    if (!shared[i]) {
+      function.setArgAttr(i, Dialect::getNoAliasAttrName(), unit);
+    }
+    if (!shared[i] && i < operands) {
+      function.setArgAttr(i, Dialect::getReadonlyAttrName(), unit);
+    }
+  }
+}
+
 CudaModuleBuilder::CudaModuleBuilder(MLIRContext *context, bool tensorCores,
                                      bool fastMath)
     : context(context), tensorCores(tensorCores), fastMath(fastMath) {
@@ -84,6 +112,9 @@ FailureOr<CudaKernelInfo> CudaModuleBuilder::add(Operation *op) {
              : emitForm(b, cast<nn::KernelOp>(op), symbol);
   if (failed(info) || failed(checkLimits(op, *info))) {
     return failure();
+  }
+  for (const CudaLaunch &launch : info->launches) {
+    markApart(module->lookupSymbol<LLVM::LLVMFuncOp>(launch.symbol), op);
   }
   info->symbol = symbol;
   return info;

@@ -82,11 +82,18 @@ TEST(Accesses, NoWiderThanAPlaceIsAligned) {
   for (int64_t begin : {0, 1, 2, 4, 5}) {
     expectMatchesInterpreter(sliceFrom(begin));
   }
-  expectSays(ptxOf(sliceFrom(4)), "ld.global.v4.f32");
-  EXPECT_THAT(ptxOf(sliceFrom(2)), AllOf(HasSubstr("ld.global.v2.f32"),
-                                         Not(HasSubstr("ld.global.v4.f32"))));
+  expectSays(ptxOf(sliceFrom(4)), "ld.global.nc.v4.f32");
+  EXPECT_THAT(ptxOf(sliceFrom(2)),
+              AllOf(HasSubstr("ld.global.nc.v2.f32"),
+                    Not(HasSubstr("ld.global.nc.v4.f32"))));
   EXPECT_THAT(ptxOf(sliceFrom(1)), AllOf(HasSubstr("st.global.v4.f32"),
-                                         Not(HasSubstr("ld.global.v"))));
+                                         Not(HasSubstr("ld.global.nc.v"))));
+}
+
+TEST(Accesses, LoadsPassStoresThatAreElsewhere) {
+  // The sum may lie on an operand, row sums on none.
+  EXPECT_THAT(ptxOf(sumOf("tensor<1003xf32>")), Not(HasSubstr(".nc")));
+  EXPECT_THAT(ptxOf(rowSum(96)), Not(HasSubstr("ld.global.v")));
 }
 
 /// Puts `cols` columns of zeros before and after those of an operand, and adds
@@ -107,19 +114,19 @@ TEST(Accesses, BoundsOfColumns) {
     expectMatchesInterpreter(paddedRows(cols, false), 1e-5);
     expectMatchesInterpreter(paddedRows(cols, true), 1e-5);
   }
-  expectSays(ptxOf(paddedRows(8, false)), "ld.global.v4.f32");
-  EXPECT_THAT(
-      ptxOf(paddedRows(2, false)),
-      AllOf(HasSubstr("ld.global.v2.f32"), Not(HasSubstr("ld.global.v4.f32"))));
-  EXPECT_THAT(ptxOf(paddedRows(3, false)), Not(HasSubstr("ld.global.v")));
+  expectSays(ptxOf(paddedRows(8, false)), "ld.global.nc.v4.f32");
+  EXPECT_THAT(ptxOf(paddedRows(2, false)),
+              AllOf(HasSubstr("ld.global.nc.v2.f32"),
+                    Not(HasSubstr("ld.global.nc.v4.f32"))));
+  EXPECT_THAT(ptxOf(paddedRows(3, false)), Not(HasSubstr("ld.global.nc.v")));
 }
 
 TEST(Accesses, RowsByPairs) {
   for (int64_t cols : {2, 62, 96, 97, 130, 4098, 4100, 8322}) {
     expectMatchesInterpreter(rowSum(cols), 1e-4);
   }
-  expectSays(ptxOf(rowSum(96)), "ld.global.v2.f32");
-  EXPECT_THAT(ptxOf(rowSum(97)), Not(HasSubstr("ld.global.v")));
+  expectSays(ptxOf(rowSum(96)), "ld.global.nc.v2.f32");
+  EXPECT_THAT(ptxOf(rowSum(97)), Not(HasSubstr("ld.global.nc.v")));
 }
 
 /// Sums of the columns of both operands' product, over `rows` of `runs`.
@@ -148,13 +155,13 @@ TEST(Accesses, ColumnsSideBySide) {
       expectMatchesInterpreter(columnSums(3, rows, cols, "f32"), 1e-4);
     }
   }
-  expectSays(ptxOf(columnSums(1, 201, 768, "f32")), "ld.global.v4.f32",
+  expectSays(ptxOf(columnSums(1, 201, 768, "f32")), "ld.global.nc.v4.f32",
              "st.global.v4.f32");
-  expectSays(ptxOf(columnSums(1, 201, 768, "bf16")), "ld.global.v4.b32",
+  expectSays(ptxOf(columnSums(1, 201, 768, "bf16")), "ld.global.nc.v4.u32",
              "st.global.v4.f32");
-  expectSays(ptxOf(columnSums(2, 70, 4, "bf16")), "ld.global.v4.u16");
+  expectSays(ptxOf(columnSums(2, 70, 4, "bf16")), "ld.global.nc.v4.u16");
   EXPECT_THAT(ptxOf(columnSums(1, 201, 37, "f32")),
-              Not(HasSubstr("ld.global.v")));
+              Not(HasSubstr("ld.global.nc.v")));
 }
 
 TEST(Accesses, IndicesOf32Bits) {

@@ -155,7 +155,7 @@ TEST(Products, AccessesOf128Bits) {
   Product product({1, 64, 64, 64}, false, true, "f32");
   CudaKernels cuda({product.matmul});
   ASSERT_TRUE(cuda.ok());
-  expectSays(cuda.ptx("sm_80"), "ld.global.v4.f32", "ld.shared.v4.f32",
+  expectSays(cuda.ptx("sm_80"), "ld.global.nc.v4.f32", "ld.shared.v4.f32",
              "st.global.v4.f32");
 }
 

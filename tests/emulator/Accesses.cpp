@@ -57,7 +57,13 @@ void Accesses::noteRead(Cell &cell, const Touch &now) {
   cell.read = now;
 }
 
-std::string Accesses::conflict(Cell &cell, const Moment &moment, bool write) {
+std::string Accesses::conflict(Cell &cell, const Moment &moment,
+                               Access access) {
+  bool write = access == Access::kWrite;
+  cell.constant |= access == Access::kReadConstant;
+  if (cell.constant && (write || cell.write.any)) {
+    return "the launch writes what it reads as a constant";
+  }
   auto clash = [&](const Touch &touch, const char *did) -> std::string {
     if (!touch.any || isOrdered(touch.moment, moment)) {
       return "";
@@ -83,7 +89,8 @@ std::string Accesses::conflict(Cell &cell, const Moment &moment, bool write) {
 }
 
 std::string Accesses::touch(const Moment &moment, uintptr_t address,
-                            uint32_t bytes, bool write, Place &place) {
+                            uint32_t bytes, Access access, Place &place) {
+  bool write = access == Access::kWrite;
   const char *does = write ? " writes " : " reads ";
   for (Watched &watched : buffers) {
     const Buffer &buffer = watched.buffer;
@@ -117,7 +124,7 @@ std::string Accesses::touch(const Moment &moment, uintptr_t address,
     }
     for (uint64_t i = 0; i < bytes && buffer.element; i += buffer.element) {
       Cell &cell = watched.cells[(offset + i) / buffer.element];
-      std::string found = conflict(cell, moment, write);
+      std::string found = conflict(cell, moment, access);
       if (!found.empty()) {
         return refuse(": ", found);
       }

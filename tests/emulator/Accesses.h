@@ -28,6 +28,10 @@ struct Moment {
   uint32_t warpSyncs = 0;
 };
 
+/// How a thread touches memory. A constant is what the launch found there: it
+/// may be read at any time (`ld.global.nc`), so nobody may write it.
+enum class Access { kRead, kWrite, kReadConstant };
+
 /// The elements that launches read and wrote, and the bytes of all their loads
 /// and stores.
 struct Touched {
@@ -67,7 +71,7 @@ public:
   };
   /// Returns nothing, or what is wrong with this access, and sets its place.
   std::string touch(const Moment &moment, uintptr_t address, uint32_t bytes,
-                    bool write, Place &place);
+                    Access access, Place &place);
 
 private:
   struct Touch {
@@ -79,13 +83,14 @@ private:
   /// unordered with it, one of these is.
   struct Cell {
     Touch write, read, otherThread, otherWarp, otherBlock;
+    bool constant = false; // somebody has read it as one
   };
   struct Watched {
     Buffer buffer;
     std::vector<Cell> cells;
   };
   static void noteRead(Cell &cell, const Touch &now);
-  std::string conflict(Cell &cell, const Moment &moment, bool write);
+  std::string conflict(Cell &cell, const Moment &moment, Access access);
 
   std::vector<Watched> buffers;
 };

@@ -123,17 +123,17 @@ absl::Status Block::run(uint32_t number, uint32_t threads,
   return absl::OkStatus();
 }
 
-void Block::touch(uintptr_t address, uint32_t bytes, bool write,
+void Block::touch(uintptr_t address, uint32_t bytes, Access access,
                   uint32_t site) {
   Moment moment{block, uint16_t(running), uint16_t(barriers), warp().syncs};
   Accesses::Place place;
-  std::string wrong = accesses.touch(moment, address, bytes, write, place);
+  std::string wrong = accesses.touch(moment, address, bytes, access, place);
   if (!wrong.empty()) {
     fail(wrong);
   }
   if (recorder && site != 0) {
-    recorder->note(running, site, place.buffer, place.offset, bytes, write,
-                   place.buffer >= firstShared);
+    recorder->note(running, site, place.buffer, place.offset, bytes,
+                   access == Access::kWrite, place.buffer >= firstShared);
   }
 }
 
@@ -177,19 +177,19 @@ void Block::copyLater(char *to, const char *from, uint32_t bytes,
                       uint32_t site) {
   Copy copy{to, {}};
   if (bytes > 0) {
-    touch(reinterpret_cast<uintptr_t>(from), bytes, /*write=*/false, site);
+    touch(reinterpret_cast<uintptr_t>(from), bytes, Access::kRead, site);
   } else if (recorder) {
     recorder->pass(running, site);
   }
   std::memcpy(copy.value.data(), from, bytes);
   // It may be there at any time from now on.
-  touch(reinterpret_cast<uintptr_t>(to), 16, /*write=*/true, 0);
+  touch(reinterpret_cast<uintptr_t>(to), 16, Access::kWrite, 0);
   copies[running].push_back(copy);
 }
 
 void Block::finishCopies() {
   for (const Copy &copy : copies[running]) {
-    touch(reinterpret_cast<uintptr_t>(copy.to), 16, /*write=*/true, 0);
+    touch(reinterpret_cast<uintptr_t>(copy.to), 16, Access::kWrite, 0);
     std::memcpy(copy.to, copy.value.data(), 16);
   }
   copies[running].clear();

@@ -49,7 +49,7 @@ public:
   uint32_t thread() const { return running; }
   /// `site` is the statement of the kernel that accesses the bytes; 0: the
   /// access is part of another one.
-  void touch(uintptr_t address, uint32_t bytes, bool write, uint32_t site);
+  void touch(uintptr_t address, uint32_t bytes, Access access, uint32_t site);
   /// Returns where the shared arrays begin.
   std::vector<void *> shared();
   /// The value of the thread of the warp whose place differs by `bit`.

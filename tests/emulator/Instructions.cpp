@@ -8,8 +8,8 @@
 using namespace zerograph::emulator;
 
 void zerograph::emulator::touch(uint64_t address, uint32_t bytes,
-                                uint32_t store, uint32_t site) {
-  Block::current().touch(address, bytes, store != 0, site);
+                                uint32_t access, uint32_t site) {
+  Block::current().touch(address, bytes, Access(access), site);
 }
 
 namespace {

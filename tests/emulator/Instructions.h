@@ -31,9 +31,9 @@ struct Instruction {
 const std::vector<Instruction> &instructions();
 
 /// The name of the function that is called before each plain access:
-/// `touch(address, bytes, is a store, site)`.
+/// `touch(address, bytes, is Access, site)`.
 inline constexpr char kTouch[] = "touch";
-void touch(uint64_t address, uint32_t bytes, uint32_t store, uint32_t site);
+void touch(uint64_t address, uint32_t bytes, uint32_t access, uint32_t site);
 
 } // namespace zerograph::emulator
 

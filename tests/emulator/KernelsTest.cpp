@@ -125,6 +125,15 @@ TEST(Kernels, AccessesThatNothingOrders) {
                 "nothing puts the two in order", 2);
 }
 
+TEST(Kernels, ConstantsAreNotWritten) {
+  const std::string read = "ld.global.nc.u32 %v, [%mine];\n";
+  const std::string why = "the launch writes what it reads as a constant";
+  ASSERT_TRUE(run(read).ok());
+  // Not even by the thread that reads, before or after.
+  expectRefused(absl::StrCat(read, kWriteOwn), why);
+  expectRefused(absl::StrCat("mov.b32 %v, %t;\n", kWriteOwn, read), why);
+}
+
 TEST(Kernels, AccessesOutsideOfTheBuffer) {
   expectRefused("st.global.u32 [%mine+256], %t;\n",
                 "in no buffer of the launch");

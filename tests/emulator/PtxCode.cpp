@@ -3,6 +3,7 @@
 #include "tests/emulator/PtxCode.h"
 
 #include "runtime/base/Status.h"
+#include "tests/emulator/Accesses.h"
 #include "tests/emulator/Instructions.h"
 #include "tests/emulator/PtxArithmetic.h"
 #include "tests/emulator/PtxRegisters.h"
@@ -283,17 +284,19 @@ private:
 
   /// Tells the block of an access, which a vector makes as one.
   void touch(const Statement &statement, Value *address, uint32_t bytes,
-             bool store) {
+             Access access) {
     llvm::FunctionCallee callee = module.getOrInsertFunction(
         kTouch, b.getVoidTy(), b.getInt64Ty(), b.getInt32Ty(), b.getInt32Ty(),
         b.getInt32Ty());
-    b.CreateCall(callee, {address, b.getInt32(bytes), b.getInt32(store),
-                          b.getInt32(statement.line)});
+    b.CreateCall(callee,
+                 {address, b.getInt32(bytes), b.getInt32(uint32_t(access)),
+                  b.getInt32(statement.line)});
   }
 
   void writeAccess(const Statement &statement, const Opcode &opcode) {
     bool store = opcode.base == "st";
     StringRef space = opcode.words.front();
+    bool constant = !store && space == "global" && opcode.has("nc");
     if (space != "global" && space != "shared") {
       refuseInstruction();
       return;
@@ -308,7 +311,10 @@ private:
       type.kind = Type::Kind::kBits;
     }
     const uint32_t bytes = type.bits / 8;
-    touch(statement, address, bytes * uint32_t(parts.size()), store);
+    touch(statement, address, bytes * uint32_t(parts.size()),
+          store      ? Access::kWrite
+          : constant ? Access::kReadConstant
+                     : Access::kRead);
     for (size_t i = 0; i < parts.size(); ++i) {
       Value *place = b.CreateIntToPtr(
           b.CreateAdd(address, b.getInt64(i * bytes)), b.getPtrTy());

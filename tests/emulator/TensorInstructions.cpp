@@ -82,7 +82,7 @@ void loadMatrices(uint32_t *words, const uint64_t *operands, uint32_t,
                   uint32_t site) {
   Block &block = Block::current();
   uint64_t address = operands[0];
-  block.touch(address, 16, /*write=*/false, site);
+  block.touch(address, 16, Access::kRead, site);
   const Block::Words *all =
       block.together(transposed ? kLoadTransposed : kLoad,
                      {uint32_t(address), uint32_t(address >> 32)});

@@ -104,8 +104,10 @@ CudaLaunch emitBlocks(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
                       StringRef name) {
   int64_t width = sharedWidth(*folds.graph, kColumnsTogether);
   int64_t groups = folds.columns() / width;
+  // Few blocks share the columns: threads with many loads under way are worth
+  // more than many threads.
   CudaBody body(b, kernel, *folds.graph, name,
-                {.width = width, .scratch = true});
+                {.width = width, .blocksAtLeast = 1, .scratch = true});
   Lanes &l = body.lanes;
   ColumnLoops loops(body, folds, kRowsTogether);
   int64_t items = sums.blockCount() * groups;
