@@ -18,6 +18,7 @@ from ._inspect import inspect_loss
 from ._library import Error, InvalidArgument, warn
 from ._mean import is_mean_of_halves
 from ._run import generators_kept, quiet, training
+from ._traced import traced
 from ._wrapper import as_batch, with_loss
 from ._written_out import written_out
 
@@ -109,6 +110,7 @@ def _export_either(wrapped, arrays, dims, path, said) -> bool:
             return False
         except Exception as error:
             newer = error
+            _raise_refusal(error)
     if "data-dependent" in str(newer):
         raise Error(
             "forward() or the loss takes another path, or has tensors of "
@@ -124,6 +126,15 @@ def _export_either(wrapped, arrays, dims, path, said) -> bool:
     except Exception:
         raise Error("PyTorch cannot export the module, with either exporter: "
                     f"{_summary_of(newer)}") from newer
+
+
+def _raise_refusal(error: BaseException | None) -> None:
+    """Raises what an exporter's error was raised from, if that is one of this
+    package: of a function that cannot be written out."""
+    while error is not None:
+        if isinstance(error, Error):
+            raise error from None
+        error = error.__cause__
 
 
 def _summary_of(error: Exception) -> str:
@@ -228,6 +239,8 @@ def export_and_compare(module: torch.nn.Module, example: Any, path: str,
         wrapped = with_loss(module, names, seen.loss, seen.functions)
         wrapped.has_pytorch_gradients = bool(seen.would_differ)
         with quiet() as said, written_out() as experts, checkpoints_called():
+            if seen.takes_gradients:
+                wrapped = traced(wrapped, arrays)
             older = _export_either(wrapped, arrays, dims, path, said)
     says += seen.advice + sorted(experts)
     if older:

@@ -74,6 +74,8 @@ class Inspection:
     before: dict[str, tuple[torch.Tensor, torch.Tensor]]
     #: Names the parameters that the loss depends on and that are trained.
     used: set[str]
+    #: The loss takes gradients itself.
+    takes_gradients: bool
     #: The loss doubles with all samples there twice.
     is_sum: bool
     #: Computes the loss of a batch once more.
@@ -253,4 +255,4 @@ def inspect_loss(module: torch.nn.Module, batch: Batch, twice: Batch,
                       _causes_unwritten(functions, watch, older=True),
                       functions, advice,
                       redirected if redirect.found else loss, writes.before,
-                      used, is_sum, once_more)
+                      used, watch.gradients, is_sum, once_more)

@@ -20,8 +20,7 @@ _CHANGES = {torch.Tensor.detach_: "detach_()",
             torch.Tensor.requires_grad_: "requires_grad_()",
             torch.Tensor.requires_grad.__set__: "requires_grad=",
             torch.Tensor.register_hook: "register_hook()"}
-_GRADIENTS = {torch.autograd.grad, torch.autograd.backward,
-              torch.Tensor.backward}
+_BACKWARD = {torch.autograd.backward, torch.Tensor.backward}
 
 
 class Watch(torch.overrides.TorchFunctionMode):
@@ -33,17 +32,18 @@ class Watch(torch.overrides.TorchFunctionMode):
         self.no_grad = False  # something is computed of what it cuts off
         self.detached = False  # or of what detach() does
         self.changes: set[str] = set()  # how gradients change within forward()
+        self.gradients = False  # the loss takes some itself
         self.written = False  # what is trained changes in place under no_grad()
         #: Maps what is cut off to whether detach() did so.
         self._cut = WeakTensorKeyDictionary()
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
-        if func in _GRADIENTS:
+        if func in _BACKWARD:
             raise Error(
-                "the module or its loss takes gradients itself, by backward(), "
-                "torch.autograd.grad or torch.func, as a gradient penalty does: "
-                "exporters cannot write these. Write them out in forward(), in "
-                "plain operations, or leave the penalty out")
+                "the module or its loss calls backward(), which changes .grad: "
+                "exporters cannot write that. Take gradients by "
+                "torch.autograd.grad(..., create_graph=True), or by torch.func")
+        self.gradients |= func is torch.autograd.grad
         given = [one for one in tree_leaves((args, kwargs))
                  if isinstance(one, torch.Tensor)]
         trained = any(one.requires_grad for one in given)

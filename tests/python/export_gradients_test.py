@@ -5,10 +5,7 @@ from package import need
 
 need("torch", "onnx", "onnxscript")
 
-import copy  # noqa: E402
-import warnings  # noqa: E402
 
-import numpy as np  # noqa: E402
 import torch  # noqa: E402
 import zerograph as zg  # noqa: E402
 from export_models import (  # noqa: E402
@@ -32,28 +29,6 @@ def focal(scores, labels):
 
 
 class ExportGradients(ExportCase):
-
-    def trains_as_pytorch(self, module, loss=F.cross_entropy, **options):
-        """Compares three steps and what they make of the parameters."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            plan = zg.compile(module, (self.x, self.labels), loss,
-                              optimizer="sgd", lr=0.5, **options)
-        trained = copy.deepcopy(module)
-        optimizer = torch.optim.SGD(module.parameters(), 0.5)
-        with zg.Trainer(plan) as trainer:
-            for _ in range(3):
-                ours = trainer.step((self.x, self.labels))
-                optimizer.zero_grad()
-                value = loss(module(self.x), self.labels)
-                value.backward()
-                optimizer.step()
-                self.assertAlmostEqual(ours, float(value.detach()), 5)
-            trainer.load_into(trained)
-        arrays = trained.state_dict()
-        for name, one in module.state_dict().items():
-            np.testing.assert_allclose(arrays[name], one, rtol=1e-4, atol=1e-5,
-                                       err_msg=name)
 
     def test_where_gradients_stop(self):
         for module in (Siamese(), Quantized(), Taught(), Written(), Floored(), Narrow(),

@@ -1,7 +1,10 @@
 """The modules that the suites of zg.export write, and what these suites share."""
 
+import copy
+import inspect
 import warnings
 
+import numpy as np
 import torch
 import zerograph as zg
 from support import Case
@@ -278,6 +281,34 @@ class ExportCase(Case):
                          [str(one.message) for one in caught])
         self.assertEqual({one.filename for one in caught} - {__file__}, set())
         return found
+
+    def trains_as_pytorch(self, module, loss=F.cross_entropy, example=None,
+                          rate=0.5, **options):
+        """Compares three steps and what they make of the parameters."""
+        example = example or {"x": self.x, "labels": self.labels}
+        taken = inspect.signature(module.forward).parameters
+        labels = [one for name, one in example.items() if name not in taken]
+        given = {name: one for name, one in example.items() if name in taken}
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            plan = zg.compile(module, example, loss, optimizer="sgd", lr=rate,
+                              **options)
+        trained = copy.deepcopy(module)
+        optimizer = torch.optim.SGD(module.parameters(), rate)
+        with zg.Trainer(plan) as trainer:
+            for _ in range(3):
+                ours = trainer.step(example)
+                optimizer.zero_grad()
+                value = module(**given)
+                value = loss(value, *labels) if loss else value
+                value.backward()
+                optimizer.step()
+                self.assertAlmostEqual(ours, float(value.detach()), 5)
+            trainer.load_into(trained)
+        arrays = trained.state_dict()
+        for name, one in module.state_dict().items():
+            np.testing.assert_allclose(arrays[name], one, rtol=1e-4, atol=1e-5,
+                                       err_msg=name)
 
     def lost(self, module, example, *parts, **options):
         found = self.export(module, example, **options)

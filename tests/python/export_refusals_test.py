@@ -104,15 +104,6 @@ class ExportRefusals(ExportCase):
                 return super().forward(x.requires_grad_())
         self.assertTrue(self.export(Own(), (self.x, self.labels)).ok)
 
-    def test_a_gradient_penalty(self):
-        class Penalty(Classifier):
-            def forward(self, x):
-                x = x.detach().requires_grad_()
-                y = super().forward(x)
-                return torch.autograd.grad(y.sum(), x, create_graph=True)[0]
-        with self.assertRaisesRegex(zg.Error, "takes gradients itself"):
-            zg.compile(Penalty(), (self.x, self.x), F.mse_loss)
-
     def test_what_no_file_can_say(self):
         class Forked(Classifier):
             def forward(self, x):
@@ -184,7 +175,7 @@ class ExportRefusals(ExportCase):
                     take(y)
                     return super().forward(x)
             module = Taken()
-            with self.assertRaisesRegex(zg.Error, "takes gradients itself"):
+            with self.assertRaisesRegex(zg.Error, "calls backward\\(\\), which changes"):
                 self.warnings_of(module)
             self.assertTrue(all(one.grad is None
                                 for one in module.parameters()))
