@@ -139,24 +139,21 @@ void mergeInPlace(SmallVector<ViewDim, 4> &dims) {
 }
 
 LogicalResult reshapeDims(View &view, ArrayRef<int64_t> shape) {
-  SmallVector<ViewDim, 4> dims = view.dims;
-  mergeInPlace(dims);
-  // A bounded dimension of size 1 is all padding: then any dimension may say
-  // so.
-  bool nothing = false;
-  llvm::erase_if(dims, [&](const ViewDim &dim) {
-    nothing |= dim.size == 1;
-    return dim.size == 1;
-  });
-  if (failed(splitTo(dims, shape, view.dims))) {
+  if (llvm::none_of(view.dims,
+                    [](const ViewDim &dim) { return dim.lo >= dim.hi; })) {
+    SmallVector<ViewDim, 4> dims = view.dims;
+    mergeInPlace(dims);
+    return splitTo(dims, shape, view.dims);
+  }
+  // All is padding: any dimension may say so, and no stride matters.
+  if (shape.empty()) {
     return failure();
   }
-  if (nothing) {
-    if (view.dims.empty()) {
-      return failure();
-    }
-    view.dims.front().lo = view.dims.front().hi = 0;
+  view.dims.clear();
+  for (int64_t size : shape) {
+    view.dims.push_back({size, 0, 0, size});
   }
+  view.dims.front().hi = 0;
   return success();
 }
 

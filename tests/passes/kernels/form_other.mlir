@@ -299,3 +299,26 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>} {
     nn.return %8, %7 : tensor<1x16xf32>, tensor<16x16xf32>
   }
 }
+
+// -----
+
+// A part of two that lie one after the other is all padding of the second,
+// whose rows are then those of any shape.
+// CHECK-LABEL: nn.program @partOfTwo
+// CHECK-NEXT: nn.kernel rows
+// CHECK-NOT: nn.kernel
+nn.program @partOfTwo(%a: tensor<12x8xf32>, %b: tensor<12x8xf32>, %c: tensor<12x8xf32>) -> tensor<12x8xf32> {
+  %place = nn.iota 1 : tensor<2x2x6x8xi64>
+  %one = nn.constant dense<1> : tensor<2x2x6x8xi64>
+  %first = nn.compare lt %place, %one : tensor<2x2x6x8xi64> -> tensor<2x2x6x8xi1>
+  %0 = nn.reshape %a : tensor<12x8xf32> -> tensor<2x1x6x8xf32>
+  %1 = nn.pad %0 [0, 0, 0, 0] value 0.0 : f32 : tensor<2x1x6x8xf32> -> tensor<2x2x6x8xf32>
+  %2 = nn.reshape %b : tensor<12x8xf32> -> tensor<2x1x6x8xf32>
+  %3 = nn.pad %2 [0, 1, 0, 0] value 0.0 : f32 : tensor<2x1x6x8xf32> -> tensor<2x2x6x8xf32>
+  %both = nn.select %first, %1, %3 : tensor<2x2x6x8xi1>, tensor<2x2x6x8xf32>
+  %4 = nn.slice %both [0, 0, 0, 0] step [1, 1, 1, 1] : tensor<2x2x6x8xf32> -> tensor<2x1x6x8xf32>
+  %5 = nn.reshape %4 : tensor<2x1x6x8xf32> -> tensor<2x6x8xf32>
+  %6 = nn.reshape %5 : tensor<2x6x8xf32> -> tensor<12x8xf32>
+  %7 = nn.binary add %c, %6 : tensor<12x8xf32>
+  nn.return %7 : tensor<12x8xf32>
+}
