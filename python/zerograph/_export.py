@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import logging
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -19,7 +20,7 @@ from ._library import Error, InvalidArgument, warn
 from ._mean import is_mean_of_halves
 from ._run import generators_kept, quiet, training
 from ._traced import traced
-from ._wrapper import as_batch, with_loss
+from ._wrapper import as_batch, check_module, with_loss
 from ._written_out import written_out
 
 
@@ -97,17 +98,17 @@ def _export_older(wrapped, arrays, dims, path) -> None:
                           output_names=["loss"], dynamic_axes=dims)
 
 
-def _export_either(wrapped, arrays, dims, path, said) -> bool:
-    """Returns whether the older exporter wrote the file: it does what the newer
-    one cannot. What writes PyTorch's gradients out may keep the newer one from
-    following forward(), as where it takes a tensor's number: then it goes
-    without."""
+def _export_either(wrapped, arrays, dims, path, said) -> str:
+    """Writes the file by the newer exporter, or by the older one, and returns
+    what the newer one cannot then: else nothing. What writes PyTorch's gradients
+    out may keep the newer one from following forward(), as where it takes a
+    tensor's number: then it goes without."""
     attempts = (True, False) if wrapped.has_pytorch_gradients else (False,)
     for wanted in attempts:
         wrapped.has_pytorch_gradients = wanted
         try:
             _export_newer(wrapped, arrays, dims, path)
-            return False
+            return ""
         except Exception as error:
             newer = error
             _raise_refusal(error)
@@ -122,7 +123,7 @@ def _export_either(wrapped, arrays, dims, path, said) -> bool:
             "example as none of forward()'s arguments is called")
     try:
         _export_older(wrapped, arrays, dims, path)
-        return True
+        return _summary_of(newer) or type(newer).__name__
     except Exception:
         raise Error("PyTorch cannot export the module, with either exporter: "
                     f"{_summary_of(newer)}") from newer
@@ -215,6 +216,7 @@ def export_and_compare(module: torch.nn.Module, example: Any, path: str,
     computes for `target`, if that is a CPU."""
     if not os.path.isdir(os.path.dirname(path) or "."):
         raise InvalidArgument(f"{path}: there is no such folder")
+    check_module(module)
     batch = as_batch(module, example, loss)
     says = [] if module.training else [
         "the module is in evaluation mode, and is exported as module.train() has "
@@ -244,6 +246,9 @@ def export_and_compare(module: torch.nn.Module, example: Any, path: str,
             older = _export_either(wrapped, arrays, dims, path, said)
     says += seen.advice + sorted(experts)
     if older:
+        logging.getLogger("zerograph").info(
+            "written by PyTorch's older exporter, as the newer one cannot: %s",
+            older)
         _restore_buffers(path, module)
     known, missing = _names.names_of(module, path)
     lost = seen.used.intersection(missing) if compare != "all" else ()

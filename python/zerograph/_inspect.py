@@ -118,18 +118,27 @@ def _causes(functions: Mapping[Function, bool], watch: Watch) -> list[str]:
 
 
 def _causes_unwritten(functions: Mapping[Function, bool], watch: Watch,
-                      older: bool) -> list[str]:
-    """Says what else is lost where PyTorch's gradients are not written out."""
+                      older: torch.nn.Module | None) -> list[str]:
+    """Says what else is lost where PyTorch's gradients are not written out. The
+    older exporter writes the module `older`, if that is given."""
     causes = _of_functions(
         (one for one, written in functions.items() if written), "its backward()")
-    stops = [name for name, found in (("torch.no_grad()", watch.no_grad),
-                                      ("detach()", older and watch.detached))
-             if found]
+    stops = ["torch.no_grad()"] if watch.no_grad else []
+    padded = []
+    if older is not None:
+        stops += ["detach()"] if watch.detached else []
+        padded = [name for name, one in older.named_modules()
+                  if getattr(one, "padding_idx", None) is not None]
     if stops:
         causes.append(
             f"forward() computes with what {' and '.join(stops)} gives no "
             "gradient, and the exporter that can write this module does not "
             "write that: if the loss depends on it, gradients go through")
+    if padded:
+        causes.append(
+            f"padding_idx of {', '.join(padded[:8])} is not written by the "
+            "exporter that can write this module: the row is trained, unless no "
+            "label or input asks for it")
     if watch.written:
         causes.append(
             "forward() changes what is trained in place under torch.no_grad(), "
@@ -216,7 +225,7 @@ def inspect_loss(module: torch.nn.Module, batch: Batch, twice: Batch,
                    varies(first, compute, times=1))
     differs, advice = [], []
     hooked = [name for name, one in module.named_parameters()
-              if one._backward_hooks]
+              if one._backward_hooks or one._post_accumulate_grad_hooks]
     if hooked:  # a copy that gradients are compared with has none
         differs.append(
             f"hooks change the gradients of {', '.join(hooked[:8])}, and are not "
@@ -251,8 +260,8 @@ def inspect_loss(module: torch.nn.Module, batch: Batch, twice: Batch,
             "transformers, config.apply_spec_augment")
     # Places of nodes in the loss are lost by redirecting.
     return Inspection(differs, causes,
-                      _causes_unwritten(functions, watch, older=False),
-                      _causes_unwritten(functions, watch, older=True),
+                      _causes_unwritten(functions, watch, older=None),
+                      _causes_unwritten(functions, watch, older=module),
                       functions, advice,
                       redirected if redirect.found else loss, writes.before,
                       used, watch.gradients, is_sum, once_more)

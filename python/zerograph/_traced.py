@@ -104,6 +104,8 @@ def traced(module: torch.nn.Module, arrays: tuple) -> torch.nn.Module:
     try:
         graph = make_fx(compute, decomposition_table=_decompositions(),
                         tracing_mode="symbolic")(*tensors(), *arrays)
+    except Error:
+        raise
     except Exception as error:
         raise Error(
             "PyTorch cannot trace the gradients that the module or its loss "

@@ -38,6 +38,7 @@ def as_batch(module: torch.nn.Module, example: Any,
         raise InvalidArgument(
             f"the example is a {type(example).__name__}, expected tensors by "
             "name, or a tuple of them")
+    _refuse_names(module, example)
     batch = {}
     for name, value in example.items():
         try:
@@ -47,6 +48,36 @@ def as_batch(module: torch.nn.Module, example: Any,
                 f"the example's '{name}' is a {type(value).__name__}, expected "
                 "a tensor: an input of a file is one array") from error
     return batch
+
+
+def _refuse_names(module: torch.nn.Module, names) -> None:
+    """Refuses an input that is called as a tensor of the module: in a file the
+    two would be one."""
+    for what, own in (("parameter", module._parameters),
+                      ("buffer", module._buffers)):
+        both = sorted(own.keys() & set(names))
+        if both:
+            raise InvalidArgument(
+                f"the example's '{both[0]}' is called as a {what} of the module: "
+                "in a file the two would be one. Call it otherwise in the "
+                "example, and in forward() if it is an argument")
+
+
+def check_module(module: torch.nn.Module) -> None:
+    """Refuses what only wraps a module, and parameters that no file has."""
+    for inner in ("_orig_mod", "module"):
+        if isinstance(getattr(module, inner, None), torch.nn.Module) and (
+                type(module).__name__ in ("OptimizedModule", "DataParallel",
+                                          "DistributedDataParallel")):
+            raise InvalidArgument(
+                f"the module is a {type(module).__name__}, expected the module "
+                f"that it wraps: give its .{inner}")
+    for name, one in module.named_parameters():
+        if one.is_complex():
+            raise InvalidArgument(
+                f"parameter '{name}' is complex, and ONNX has no complex "
+                "parameters: make it a real one whose last dim has two elements, "
+                "and compute with its two parts")
 
 
 def parameters_of(module: torch.nn.Module) -> Mapping[str, inspect.Parameter]:
@@ -102,9 +133,19 @@ def loss_of(module: torch.nn.Module, batch: Batch,
             "forward() returns")
     output = module(**{name: value for name, value in batch.items()
                        if name not in labels})
-    if not isinstance(output, torch.Tensor):
-        output = getattr(output, "logits", output)
-    found = loss(output, *(batch[name] for name in labels))
+    # An output of transformers, whose loss takes its scores.
+    logits = (getattr(output, "logits", None) if isinstance(output, Mapping)
+              else None)
+    try:
+        found = loss(output if logits is None else logits,
+                     *(batch[name] for name in labels))
+    except AttributeError as error:
+        if logits is None:
+            raise
+        raise InvalidArgument(
+            f"loss= gets the model's logits, and asks more of them: {error}. "
+            "Make a module of the model whose forward() returns a tuple of what "
+            "the loss takes") from error
     if not isinstance(found, torch.Tensor) or found.numel() != 1:
         what = (f"a tensor of shape {list(found.shape)}"
                 if isinstance(found, torch.Tensor) else type(found).__name__)

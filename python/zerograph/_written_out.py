@@ -10,6 +10,7 @@ from unittest import mock
 
 import torch
 
+from ._functions import WrittenFunctions
 from ._gradients import with_gradient
 
 _cross_entropy = torch.nn.functional.cross_entropy
@@ -214,8 +215,8 @@ def _experts(found: set):
 
 @contextlib.contextmanager
 def written_out():
-    """Has modules compute by the functions of this file. Yields a set of texts
-    that say what costs more in the file than in PyTorch."""
+    """Has modules compute by the functions of this file and of `_functions`.
+    Yields a set of texts that say what costs more in the file than in PyTorch."""
     found = set()
     moe = sys.modules.get("transformers.integrations.moe")
     mixture = getattr(moe, "ALL_EXPERTS_FUNCTIONS", None)
@@ -235,6 +236,10 @@ def written_out():
             torch.nn.modules.transformer, "_detect_is_causal_mask",
             lambda mask, is_causal=None, size=None: bool(is_causal)))
         patches.enter_context(mock.patch.object(torch, "isfinite", _finite))
+        # No file can refuse values, as transformers' models of pictures and
+        # words do where there are more places than pictures.
+        patches.enter_context(mock.patch.object(
+            torch, "_check_tensor_all", lambda *_, **__: None))
         patches.enter_context(mock.patch.multiple(
             torch, cdist=_distances,
             fake_quantize_per_tensor_affine=_fake_quantize,
@@ -245,6 +250,7 @@ def written_out():
         patches.enter_context(mock.patch.object(
             torch.Tensor, "data",
             property(torch.Tensor.detach, torch.Tensor.data.__set__)))
+        patches.enter_context(WrittenFunctions())
         if mixture is not None:  # what else may be asked for stays
             patches.enter_context(mock.patch.dict(
                 type(mixture)._global_mapping, grouped_mm=_experts(found)))

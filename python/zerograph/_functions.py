@@ -1,0 +1,27 @@
+"""Functions of PyTorch that no exporter writes, by the functions that write them
+out."""
+
+from __future__ import annotations
+
+import torch
+
+from . import (_ctc, _factors, _linear_algebra, _special_functions,
+               _tensor_functions)
+
+#: Maps a function to one that computes the same in operations that exporters
+#: write, or that refuses it.
+_WRITTEN = {**_special_functions.WRITTEN, **_linear_algebra.WRITTEN,
+            **_factors.WRITTEN, **_ctc.WRITTEN, **_tensor_functions.WRITTEN}
+
+
+class WrittenFunctions(torch.overrides.TorchFunctionMode):
+    """Has modules compute by these functions. A mode sees each call under
+    whatever name the caller has for a function, as of a `from torch import
+    lgamma`, or of the `logits.lgamma()` of a distribution; a patch would have to
+    find them all."""
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if "out" in kwargs:
+            return func(*args, **kwargs)
+        return _WRITTEN.get(func, func)(*args, **kwargs)

@@ -1,0 +1,122 @@
+"""Functions of tensors that exporters write wrongly or not at all, written out."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+
+def _masked_scatter(input, mask, source):
+    """Is torch.masked_scatter: exporters ask where the mask is true, and no file
+    can say how often. Each place counts those before it."""
+    mask = mask.expand_as(input)
+    place = mask.flatten().to(torch.int64).cumsum(0) - 1
+    chosen = source.flatten()[place.clamp(min=0)]
+    return torch.where(mask, chosen.view_as(input).to(input.dtype), input)
+
+
+def _subtracted_from(input, other):
+    """Is torch.Tensor.__rsub__: of integers and a number with a fraction, as in
+    `1.0 - mask`, the newer exporter makes an operator that there is not."""
+    if isinstance(other, float) and not (input.is_floating_point() or
+                                         input.is_complex()):
+        input = input.to(torch.get_default_dtype())
+    return torch.rsub(input, other)
+
+
+def _largest(input):
+    """Is torch.amax or torch.max of all elements, among which the largest share
+    the gradient."""
+    return input.flatten().amax(0)
+
+
+def _smallest(input):
+    """Is the same of the smallest."""
+    return input.flatten().amin(0)
+
+
+def _of_all(function, written):
+    """Returns a function that is `written` of a tensor alone, and else as it
+    was."""
+    def called(*args, **kwargs):
+        alone = len(args) == 1 and not kwargs
+        return (written if alone else function)(*args, **kwargs)
+    return called
+
+
+def _angle(y, x):
+    """Is torch.atan2: the angle whose tangent is at most 1, so that no gradient
+    is infinite; at the origin there is none."""
+    steep = y.abs() > x.abs()
+    below = torch.where(steep, y, x)
+    nowhere = below == 0
+    above = torch.where(nowhere, 0, torch.where(steep, x, y))
+    angle = torch.atan(above / torch.where(nowhere, 1, below))
+    quarter = torch.where(y < 0, -math.pi / 2, math.pi / 2)
+    return torch.where(steep, quarter - angle,
+                       torch.where(x < 0, angle + 2 * quarter, angle))
+
+
+def _angle_of(input):
+    """Is torch.angle."""
+    return (_angle(input.imag, input.real) if input.is_complex() else
+            torch.angle(input))
+
+
+def _hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46,
+                    **options):
+    """Is torch.hamming_window: ONNX's has other constants."""
+    window = torch.hann_window(window_length, periodic, **options)
+    return alpha - beta + 2 * beta * window
+
+
+def _istft(input, n_fft, hop_length=None, win_length=None, window=None,
+           center=True, normalized=False, onesided=None, length=None,
+           return_complex=False):
+    """Is torch.istft, of a signal that is real: frames are added up where they
+    overlap, which is a transposed convolution."""
+    if return_complex:
+        return torch.istft(input, n_fft, hop_length, win_length, window, center,
+                           normalized, onesided, length, return_complex)
+    step = hop_length or n_fft // 4
+    size = win_length or n_fft
+    if window is None:
+        window = torch.ones(size, device=input.device)
+    left = (n_fft - size) // 2
+    window = torch.nn.functional.pad(window, (left, n_fft - size - left))
+    frames = input.reshape(-1, *input.shape[-2:])
+    half = onesided is None and input.size(-2) == n_fft // 2 + 1 or onesided
+    norm = "ortho" if normalized else "backward"
+    parts = (torch.fft.irfft(frames, n_fft, 1, norm) if half else
+             torch.fft.ifft(frames, n_fft, 1, norm).real) * window.view(-1, 1)
+    each = torch.eye(n_fft, dtype=parts.dtype,
+                     device=parts.device).unsqueeze(1)
+    weights = (window**2).view(1, -1, 1).expand(1, -1, parts.size(-1))
+    signal, weight = (torch.nn.functional.conv_transpose1d(one, each, stride=step)
+                      for one in (parts, weights.to(parts.dtype)))
+    begin = n_fft // 2 if center else 0
+    full = signal.size(-1)
+    end = (begin + length if length is not None else
+           full - begin if center else full)
+    signal = signal[..., begin:end] / weight[..., begin:end]
+    if length is not None and end > full:
+        signal = torch.nn.functional.pad(signal, (0, end - full))
+    return signal.reshape(*input.shape[:-2], signal.size(-1))
+
+
+WRITTEN = {
+    **{one: _of_all(one, _largest)
+       for one in (torch.amax, torch.Tensor.amax, torch.max, torch.Tensor.max)},
+    **{one: _of_all(one, _smallest)
+       for one in (torch.amin, torch.Tensor.amin, torch.min, torch.Tensor.min)},
+    **dict.fromkeys((torch.atan2, torch.arctan2, torch.Tensor.atan2,
+                     torch.Tensor.arctan2), _angle),
+    **dict.fromkeys((torch.angle, torch.Tensor.angle), _angle_of),
+    torch.Tensor.masked_scatter: _masked_scatter,
+    torch.masked_scatter: _masked_scatter,
+    torch.Tensor.__rsub__: _subtracted_from,
+    torch.hamming_window: _hamming_window,
+    torch.istft: _istft,
+    torch.Tensor.istft: _istft,
+}

@@ -1,0 +1,178 @@
+"""Compiling PyTorch modules with functions of tensors that exporters write
+wrongly, or in operators that are products here; and examples that are refused."""
+
+from package import need
+
+need("torch", "onnx", "onnxscript")
+
+import collections  # noqa: E402
+import typing  # noqa: E402
+
+import torch  # noqa: E402
+import zerograph as zg  # noqa: E402
+from export_models import Classifier, ExportCase  # noqa: E402
+from support import main  # noqa: E402
+from torch import nn  # noqa: E402
+from torch.nn import functional as F  # noqa: E402
+
+fft = torch.fft
+WINDOW = torch.hann_window(8)
+
+
+class Applied(nn.Module):
+    """Applies a function to what it has computed."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+        self.hidden = nn.Linear(24, 24)
+
+    def forward(self, x):
+        return self.function(self.hidden(x))
+
+
+def parts(spectrum):
+    return torch.cat([spectrum.real, spectrum.imag], -1)
+
+
+def spectrum_of(x, **options):
+    return torch.stft(x, 8, 4, return_complex=True, **options)
+
+
+class ExportTensors(ExportCase):
+
+    def computes(self, *functions):
+        x = torch.randn(4, 24)
+        for number, function in enumerate(functions):
+            with self.subTest(number):
+                goal = torch.randn(function(x).shape)
+                found = self.export(Applied(function), {"x": x, "goal": goal},
+                                    F.mse_loss)
+                self.assertTrue(found.ok, found)
+                self.assertLess(max(found.errors.values()), 1e-4)
+
+    def test_fourier_transforms(self):
+        self.computes(
+            lambda x: parts(fft.rfft(x, norm="ortho")),
+            lambda x: parts(fft.ifft(torch.complex(x, x * x))),
+            lambda x: fft.irfft(fft.rfft(x, n=600) * 0.5, n=600),
+            lambda x: fft.irfft(fft.rfft(x), n=23, norm="forward"),
+            lambda x: parts(fft.rfft2(x.view(-1, 4, 6))),
+            lambda x: fft.fftshift(fft.fft(x).abs(), dim=-1))
+
+    def test_short_transforms(self):
+        self.computes(
+            lambda x: spectrum_of(x, window=WINDOW).abs(),
+            lambda x: torch.view_as_real(spectrum_of(
+                x, window=torch.hamming_window(8), center=False)),
+            lambda x: torch.istft(spectrum_of(x, window=WINDOW) * 0.5, 8, 4,
+                                  window=WINDOW, length=24),
+            lambda x: torch.istft(
+                spectrum_of(x, win_length=6, window=WINDOW[:6] + 1,
+                            normalized=True), 8, 4,
+                win_length=6, window=WINDOW[:6] + 1, normalized=True))
+
+    def test_numbers_and_integers(self):
+        self.computes(lambda x: x * (1.0 - (x > 0).long()),
+                      lambda x: x * (1 - (x > 0).long()))
+
+    def test_masked_places(self):
+        mask = torch.arange(24) % 3 == 0
+        self.computes(
+            lambda x: torch.zeros_like(x).masked_scatter(mask, x),
+            lambda x: torch.masked_scatter(x, x > 0, 2 * x))
+
+    def test_angles(self):
+        self.computes(lambda x: torch.atan2(x, x.flip(-1)),
+                      lambda x: fft.rfft(x).angle()[..., 1:-1])
+
+        class Turned(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.turn = nn.Parameter(torch.eye(2))
+
+            def forward(self, x):
+                x = x @ self.turn
+                return torch.atan2(x[:, 0], x[:, 1]).mean()
+        axes = torch.tensor([[1., 0], [0, 1], [-1, 0], [0, 0], [2, 1]])
+        self.trains_as_pytorch(Turned(), None, {"x": axes}, rate=0.1)
+
+    def test_extremes_share_the_gradient(self):
+        class Extremes(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight = nn.Parameter(torch.tensor([1.0, 3, 3, 0, 0]))
+
+            def forward(self, x):
+                both = self.weight.max() + self.weight.amax()
+                return both * x.mean() - self.weight.min() * self.weight.amin()
+        self.trains_as_pytorch(Extremes(), None, {"x": torch.ones(4, 2)})
+
+    def test_padding_stays_where_integers_meet_fractions(self):
+        class Masked(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.table = nn.Embedding(8, 4, padding_idx=0)
+                self.out = nn.Linear(4, 8, bias=False)
+                self.out.weight = self.table.weight
+
+            def forward(self, ids, mask):
+                seen = 1.0 - (1.0 - mask)
+                return self.out((self.table(ids) * seen.unsqueeze(-1)).mean(1))
+        self.trains_as_pytorch(
+            Masked(), example={"ids": torch.tensor([[0, 1], [2, 0], [3, 4]]),
+                               "mask": torch.ones(3, 2, dtype=torch.int64),
+                               "labels": torch.tensor([1, 0, 2])})
+
+    def test_what_a_loss_gets(self):
+        class Output(typing.NamedTuple):
+            logits: torch.Tensor
+            scale: torch.Tensor
+
+        class Two(Classifier):
+            def forward(self, x):
+                return Output(super().forward(x), self.out.weight.abs().mean())
+        self.trains_as_pytorch(
+            Two(), lambda found, labels: F.cross_entropy(found[0], labels) *
+            found.scale, rate=0.1)
+
+        class Model(collections.OrderedDict):
+            logits = property(lambda self: self["logits"])
+
+        class Boxed(Classifier):
+            def forward(self, x):
+                return Model(logits=super().forward(x), boxes=x)
+        self.export(Boxed(), (self.x, self.labels))
+        with self.assertRaisesRegex(zg.InvalidArgument, "gets the model's logits"):
+            self.export(Boxed(), (self.x, self.labels),
+                        lambda found, labels: found.boxes.mean())
+
+    def test_names_of_the_module(self):
+        class Named(Classifier):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("labels", torch.ones(4))
+        with self.assertRaisesRegex(zg.InvalidArgument,
+                                    "'labels' is called as a buffer"):
+            self.export(Named(), (self.x, self.labels))
+
+    def test_modules_that_are_refused(self):
+        for module, text in (
+                (torch.compile(Classifier()), "give its ._orig_mod"),
+                (nn.DataParallel(Classifier()), "give its .module")):
+            with self.assertRaisesRegex(zg.InvalidArgument, text):
+                self.export(module, (self.x, self.labels))
+        module = Classifier()
+        module.wave = nn.Parameter(torch.ones(3, dtype=torch.cfloat))
+        with self.assertRaisesRegex(zg.InvalidArgument, "'wave' is complex"):
+            self.export(module, (self.x, self.labels))
+
+    def test_hooks_of_gradients(self):
+        module = Classifier()
+        module.out.weight.register_post_accumulate_grad_hook(lambda _: None)
+        self.lost(module, (self.x, self.labels),
+                  "hooks change the gradients of out.weight")
+
+
+if __name__ == "__main__":
+    main()
