@@ -77,7 +77,30 @@ Value transformAtOnce(Emitter &emit, Value x, const Transform &transform) {
   return emit.reshape(product, {from[0], shape[2], shape[3]});
 }
 
-/// Does the same for a length of `first` times `second`, by a product for each
+/// Multiplies complex numbers `[rows, n, k, 2]` by e^(i sign 2 pi n k /
+/// length).
+Value turned(Emitter &emit, Value x, const Transform &transform) {
+  Shape from = Emitter::shapeOf(x);
+  mlir::Type index = emit.builder.getI64Type();
+  Shape shape{from[1], from[2], 1, 2};
+  Value turns =
+      emit.mul(emit.iota(0, shape, index), emit.iota(1, shape, index));
+  Value factors = cosines(emit, turns, transform, 2, 3, Emitter::elementOf(x));
+  factors = emit.reshape(factors, {from[1], from[2], 2});
+  auto part = [&](Value numbers, int64_t which) {
+    return emit.sliceAxis(numbers, Emitter::rankOf(numbers) - 1, which, 1);
+  };
+  Value real = part(x, 0), imaginary = part(x, 1);
+  Value cosine = part(factors, 0), sine = part(factors, 1);
+  return emit.concat(
+      {emit.sub(emit.mul(real, cosine), emit.mul(imaginary, sine)),
+       emit.add(emit.mul(real, sine), emit.mul(imaginary, cosine))},
+      3);
+}
+
+Value transformed(Emitter &emit, Value x, const Transform &transform);
+
+/// Does the same for a length of `first` times `second`, by transforms of both
 /// (Cooley and Tukey): point n = second * n1 + n2, number k = k1 + first * k2.
 Value transformByFactors(Emitter &emit, Value x, const Transform &transform,
                          int64_t first) {
@@ -86,23 +109,13 @@ Value transformByFactors(Emitter &emit, Value x, const Transform &transform,
   x = emit.pad(x, {0, 0, 0}, {rows, transform.length, from[2]}, 0);
   x = emit.transpose(emit.reshape(x, {rows, first, second, from[2]}),
                      {0, 2, 1, 3});
-  x = transformAtOnce(emit, emit.reshape(x, {rows * second, first, from[2]}),
-                      {first, first, transform.sign, 2});
-  x = emit.transpose(emit.reshape(x, {rows, second, first, 2}), {2, 0, 1, 3});
-  // A matrix for each k1: n2 * (k1 + first * k2) turns.
-  mlir::Type index = emit.builder.getI64Type();
-  Shape shape{first, second, 2, second, transform.parts};
-  Value number = emit.add(emit.iota(0, shape, index),
-                          emit.mul(emit.iota(3, shape, index), double(first)));
-  Value turns =
-      emit.binary(BinaryKind::mod, emit.mul(number, emit.iota(1, shape, index)),
-                  double(transform.length));
-  Value matrix = cosines(emit, turns, transform, 2, 4, Emitter::elementOf(x));
-  x = emit.matmul(
-      emit.reshape(x, {first, rows, second * 2}),
-      emit.reshape(matrix, {first, second * 2, second * transform.parts}));
-  x = emit.transpose(emit.reshape(x, {first, rows, second, transform.parts}),
-                     {1, 2, 0, 3});
+  x = transformed(emit, emit.reshape(x, {rows * second, first, from[2]}),
+                  {first, first, transform.sign, 2});
+  x = turned(emit, emit.reshape(x, {rows, second, first, 2}), transform);
+  x = emit.reshape(emit.transpose(x, {0, 2, 1, 3}), {rows * first, second, 2});
+  x = transformed(emit, x, {second, second, transform.sign, transform.parts});
+  x = emit.transpose(emit.reshape(x, {rows, first, second, transform.parts}),
+                     {0, 2, 1, 3});
   x = emit.reshape(x, {rows, transform.length, transform.parts});
   return emit.sliceAxis(x, 1, 0, transform.outputs);
 }
@@ -114,15 +127,17 @@ Value transformed(Emitter &emit, Value x, const Transform &transform) {
   while (length % first != 0) {
     --first;
   }
-  if (length / first > kMostRows) {
-    fail(
-        "a transform of ", length, " points, of which ", length / first,
-        " is the least factor above its root, would be a product with a matrix "
-        "of that many rows; expected at most ",
-        kMostRows, ": pad the signal to a number of small factors");
+  if (first > 1) {
+    return transformByFactors(emit, x, transform, first);
   }
-  return first > 1 ? transformByFactors(emit, x, transform, first)
-                   : transformAtOnce(emit, x, transform);
+  if (length > kMostRows) {
+    fail("a transform of ", length,
+         " points, a prime number, would be a product with a matrix of that "
+         "many "
+         "rows; expected at most ",
+         kMostRows, ": pad the signal to a number of small factors");
+  }
+  return transformAtOnce(emit, x, transform);
 }
 
 /// Returns half of a spectrum, whose other half is its mirror image, with that
