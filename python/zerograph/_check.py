@@ -15,6 +15,7 @@ import torch
 
 from . import names as _names
 from ._compile_file import compile_file
+from ._complex_parameters import as_stored
 from ._launch import is_alone
 from ._library import Error, InvalidArgument
 from ._run import Run, generators_kept, kept, run, varies
@@ -95,7 +96,8 @@ def _reference(module, batch, loss, kind: torch.dtype | None) -> _Reference:
         found.loss.backward()
     found.loss = found.loss.detach()
     return _Reference(found, float(found.loss), {
-        name: None if one.grad is None else one.grad.to_dense().double().numpy()
+        name: None if one.grad is None else
+        as_stored(one.grad.to_dense()).double().numpy()
         for name, one in copied.named_parameters()})
 
 
@@ -103,6 +105,8 @@ def _references(module, batch, loss) -> tuple[_Reference, _Reference]:
     """Returns what PyTorch computes in float64, where the module can, and as it
     is."""
     own = _reference(module, batch, loss, None)
+    if any(one.is_complex() for one in module.parameters()):
+        return own, own  # to() would take their real parts
     try:
         exact = _reference(module, batch, loss, torch.float64)
     except (RuntimeError, TypeError):  # an operator, or a type that is written

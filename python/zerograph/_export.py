@@ -14,6 +14,7 @@ import torch
 
 from . import names as _names
 from ._check import Comparison, check, check_small
+from ._complex_parameters import complex_parameters_stored
 from ._gradients import checkpoints_called
 from ._inspect import inspect_loss
 from ._library import Error, InvalidArgument, warn
@@ -236,9 +237,10 @@ def export_and_compare(module: torch.nn.Module, example: Any, path: str,
     twice = {name: torch.cat([one, one]) if name in per_sample else one
              for name, one in samples.items()}
     seen = inspect_loss(module, samples, twice, loss)
-    with training(module, loss, seen.before):
+    with (training(module, loss, seen.before),
+          complex_parameters_stored(module) as around):
         _refuse_cumulative(module)
-        wrapped = with_loss(module, names, seen.loss, seen.functions)
+        wrapped = with_loss(module, names, seen.loss, seen.functions, around)
         wrapped.has_pytorch_gradients = bool(seen.would_differ)
         with quiet() as said, written_out() as experts, checkpoints_called():
             if seen.takes_gradients:

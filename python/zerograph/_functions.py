@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import torch
 
-from . import (_ctc, _factors, _linear_algebra, _special_functions,
+from . import (_complex_functions, _ctc, _factors, _linear_algebra, _special_functions,
                _tensor_functions)
 
 #: Maps a function to one that computes the same in operations that exporters
 #: write, or that refuses it.
 _WRITTEN = {**_special_functions.WRITTEN, **_linear_algebra.WRITTEN,
-            **_factors.WRITTEN, **_ctc.WRITTEN, **_tensor_functions.WRITTEN}
+            **_factors.WRITTEN, **_ctc.WRITTEN, **_tensor_functions.WRITTEN, **_complex_functions.WRITTEN}
 
 
 class WrittenFunctions(torch.overrides.TorchFunctionMode):

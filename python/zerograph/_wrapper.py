@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, ContextManager
 
 import torch
 from torch.utils._pytree import tree_map
@@ -64,7 +64,7 @@ def _refuse_names(module: torch.nn.Module, names) -> None:
 
 
 def check_module(module: torch.nn.Module) -> None:
-    """Refuses what only wraps a module, and parameters that no file has."""
+    """Refuses what only wraps a module."""
     for inner in ("_orig_mod", "module"):
         if isinstance(getattr(module, inner, None), torch.nn.Module) and (
                 type(module).__name__ in ("OptimizedModule", "DataParallel",
@@ -72,12 +72,6 @@ def check_module(module: torch.nn.Module) -> None:
             raise InvalidArgument(
                 f"the module is a {type(module).__name__}, expected the module "
                 f"that it wraps: give its .{inner}")
-    for name, one in module.named_parameters():
-        if one.is_complex():
-            raise InvalidArgument(
-                f"parameter '{name}' is complex, and ONNX has no complex "
-                "parameters: make it a real one whose last dim has two elements, "
-                "and compute with its two parts")
 
 
 def parameters_of(module: torch.nn.Module) -> Mapping[str, inspect.Parameter]:
@@ -188,11 +182,12 @@ class ParameterRedirect(torch.overrides.TorchFunctionMode):
 
 
 def with_loss(module: torch.nn.Module, names: list[str], loss: Callable | None,
-              functions: Mapping[Function, bool]) -> torch.nn.Module:
-    """Returns a module that maps the tensors to the loss. Its parameters are the
-    module's own, by the names that they have there. While its
-    `has_pytorch_gradients` is true, it has an exporter write these out, of
-    `functions` too."""
+              functions: Mapping[Function, bool],
+              around: ContextManager) -> torch.nn.Module:
+    """Returns a module that maps the tensors to the loss, which it computes
+    within `around`. Its parameters are the module's own, by the names that they
+    have there. While its `has_pytorch_gradients` is true, it has an exporter
+    write these out, of `functions` too."""
 
     class WithLoss(torch.nn.Module):
         has_pytorch_gradients = False
@@ -200,10 +195,11 @@ def with_loss(module: torch.nn.Module, names: list[str], loss: Callable | None,
         def compute(self, *arrays):
             batch = dict(zip(names, arrays))
             if not self.has_pytorch_gradients:
-                return loss_of(module, batch, loss)
+                with around:
+                    return loss_of(module, batch, loss)
             if torch.compiler.is_dynamo_compiling():
                 raise NotImplementedError("it knows no function modes")
-            with PyTorchGradients(functions):
+            with around, PyTorchGradients(functions):
                 return loss_of(module, batch, loss)
 
     # Exporters name dims by argument, so each has one.

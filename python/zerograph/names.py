@@ -138,6 +138,8 @@ def names_of(model: torch.nn.Module,
     import onnx
     from onnx import numpy_helper
 
+    from ._complex_parameters import as_stored
+
     arrays, first = {}, {}
     known = {}  # every name, also of tied weights -> the first name of these
     saved = model.state_dict()  # without buffers that are not persistent
@@ -147,7 +149,7 @@ def names_of(model: torch.nn.Module,
                    if name in saved)):
         for name, tensor in named:
             known[name] = first.setdefault(id(tensor), name)
-            value = tensor.detach().cpu()
+            value = as_stored(tensor.detach().cpu())
             if value.dtype.itemsize < 4:  # numpy lacks some of these
                 value = value.float()
             arrays[known[name]] = value.numpy()
@@ -183,7 +185,9 @@ def load(module: torch.nn.Module, arrays: Mapping[str, np.ndarray]) -> None:
     exporters made of them: with the names of wrappers in front, transposed."""
     import torch
 
-    tensors = {name: one for named in (
+    from ._complex_parameters import as_stored
+
+    tensors = {name: as_stored(one.detach()) for named in (
         module.named_parameters(remove_duplicate=False),
         module.named_buffers(remove_duplicate=False)) for name, one in named}
     unknown = []

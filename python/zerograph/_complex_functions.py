@@ -1,0 +1,146 @@
+"""Functions of complex tensors that exporters do not write, by their real and
+imaginary parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+
+
+def _is_complex(one) -> bool:
+    return isinstance(one, complex) or (isinstance(one, torch.Tensor) and
+                                        one.is_complex())
+
+
+def _real(one):
+    return one.real if _is_complex(one) else one
+
+
+def _imaginary(one):
+    """Returns the imaginary part of a number; masks and sizes stay."""
+    if _is_complex(one):
+        return one.imag
+    is_number = isinstance(one, (int, float)) and not isinstance(one, bool)
+    return 0 * one if is_number else one
+
+
+def _einsum(equation, *operands):
+    """Is torch.einsum, which is linear in each operand."""
+    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+        operands = operands[0]
+    found = next((i for i, one in enumerate(operands) if _is_complex(one)), None)
+    if not isinstance(equation, str) or found is None:
+        return torch.einsum(equation, *operands)
+    one, before, after = operands[found], operands[:found], operands[found + 1:]
+    real, imaginary = (_einsum(equation, *before, part, *after)
+                       for part in (one.real, one.imag))
+    if _is_complex(real):
+        return torch.complex(real.real - imaginary.imag,
+                             real.imag + imaginary.real)
+    return torch.complex(real, imaginary)
+
+
+def _where(condition, *sides, **named):
+    """Is torch.where."""
+    if not any(map(_is_complex, sides)):
+        return torch.where(condition, *sides, **named)
+    real, imaginary = (
+        torch.where(condition, *(part(one) if _is_complex(one) or
+                                 not isinstance(one, torch.Tensor) else
+                                 one if part is _real else torch.zeros_like(one)
+                                 for one in sides))
+        for part in (_real, _imaginary))
+    return torch.complex(real, imaginary)
+
+
+def _product(input, other):
+    """Is torch.mul, of a number of Python that is complex."""
+    if isinstance(input, complex):
+        input, other = other, input
+    if not isinstance(other, complex):
+        return torch.mul(input, other)
+    real, imaginary = _real(input), input.imag if _is_complex(input) else None
+    if imaginary is None:
+        return torch.complex(real * other.real, real * other.imag)
+    return torch.complex(real * other.real - imaginary * other.imag,
+                         real * other.imag + imaginary * other.real)
+
+
+def _exponential(input):
+    """Is torch.exp."""
+    return (torch.polar(input.real.exp(), input.imag) if _is_complex(input) else
+            torch.exp(input))
+
+
+def _element(function: Callable) -> Callable:
+    """Returns torch.Tensor.__getitem__, which exporters write by slices alone."""
+    def called(input, index):
+        chosen = index if isinstance(index, tuple) else (index,)
+        if not _is_complex(input) or not any(
+                isinstance(one, (list, torch.Tensor)) for one in chosen):
+            return function(input, index)
+        return torch.complex(input.real[index], input.imag[index])
+    return called
+
+
+def _assigned(function: Callable) -> Callable:
+    """Returns torch.Tensor.__setitem__: the parts are where a view has them."""
+    def called(input, index, value):
+        if not _is_complex(input):
+            return function(input, index, value)
+        chosen = index if isinstance(index, tuple) else (index,)
+        if any(one is Ellipsis for one in chosen):
+            chosen = (*chosen, slice(None))
+        if _is_complex(value) and isinstance(value, torch.Tensor):
+            value = torch.stack([value.real, value.imag], -1)
+        else:
+            parts = [torch.as_tensor(part(value)) for part in (_real, _imaginary)]
+            value = torch.stack(parts, -1).to(input.real.dtype)
+        return function(torch.view_as_real(input), chosen, value)
+    return called
+
+
+def _zeros(*size, dtype=None, **options):
+    """Is torch.zeros, whose parts can be assigned."""
+    if dtype is None or not dtype.is_complex:
+        return torch.zeros(*size, dtype=dtype, **options)
+    size = size[0] if len(size) == 1 and not isinstance(
+        size[0], (int, torch.SymInt)) else size
+    return torch.view_as_complex(torch.zeros(*size, 2, dtype=dtype.to_real(),
+                                             **options))
+
+
+def _transform(name: str) -> Callable:
+    """Returns a function of torch.fft, which fills a spectrum up with zeros."""
+    function = getattr(torch.fft, name)
+
+    def called(input, n=None, dim=-1, norm=None):
+        if n is not None and _is_complex(input):
+            length = n // 2 + 1 if name in ("irfft", "hfft") else n
+            missing = length - input.size(dim)
+            if missing > 0:
+                shape = list(input.shape)
+                shape[dim] = missing
+                zeros = torch.zeros(shape, dtype=input.real.dtype,
+                                    device=input.device)
+                input = torch.complex(*(torch.cat([part, zeros], dim)
+                                        for part in (input.real, input.imag)))
+        return function(input, n, dim, norm)
+    return called
+
+
+WRITTEN = {
+    torch.einsum: _einsum,
+    torch.where: _where,
+    torch.Tensor.where: lambda input, condition, other: _where(
+        condition, input, other),
+    **dict.fromkeys((torch.mul, torch.Tensor.mul, torch.Tensor.__mul__,
+                     torch.Tensor.__rmul__), _product),
+    **dict.fromkeys((torch.exp, torch.Tensor.exp), _exponential),
+    torch.Tensor.__getitem__: _element(torch.Tensor.__getitem__),
+    torch.Tensor.__setitem__: _assigned(torch.Tensor.__setitem__),
+    torch.zeros: _zeros,
+    **{getattr(torch.fft, name): _transform(name)
+       for name in ("fft", "ifft", "irfft", "hfft")},
+}
