@@ -19,7 +19,7 @@ namespace zerograph::frontend {
 
 namespace {
 
-constexpr int64_t kMostPoints = 1 << 20;
+constexpr int64_t kLargest = 1 << 20;
 
 /// The sum over the points n of x[n] e^(i sign 2 pi n k / length), for the
 /// first `outputs` numbers k.
@@ -30,16 +30,20 @@ struct Transform {
   int64_t parts = 2; ///< of each output: 1, if the real one is enough
 };
 
+int64_t checked(int64_t number, const char *what) {
+  if (number < 1 || number > kLargest) {
+    fail(what, " is ", number, ", expected 1 to ", kLargest);
+  }
+  return number;
+}
+
 int64_t scalar(Op &op, int i, const char *what) {
   const HostTensor &tensor = op.constant(i, what);
   if (tensor.size() != 1) {
     fail(what, " must be one number");
   }
   int64_t number = tensor.intAt(0);
-  if (number < 1 || number > kMostPoints) {
-    fail(what, " is ", number, ", expected 1 to ", kMostPoints);
-  }
-  return number;
+  return checked(number, what);
 }
 
 /// Returns cos(2 pi turns / length + (i - j) pi/2), where `turns` are integers
@@ -193,12 +197,10 @@ void emitDft(Op &op) {
          inverse ? "2, as inverse is set" : "1, as inverse is not");
   }
   bool real = oneSided && inverse;
-  int64_t length = op.hasInput(1) ? scalar(op, 1, "dft_length")
-                   : real         ? 2 * (shape[axis] - 1)
-                                  : shape[axis];
-  if (length < 1) {
-    fail("one number of half a spectrum gives no length; set dft_length");
-  }
+  int64_t length = op.hasInput(1)
+                       ? scalar(op, 1, "dft_length")
+                       : checked(real ? 2 * (shape[axis] - 1) : shape[axis],
+                                 "the length of the signal");
   int64_t points = real ? length / 2 + 1 : length;
   Value x = emit.moveAxis(op.value(0), axis, rank - 2);
   Shape moved = Emitter::shapeOf(x);
@@ -208,10 +210,13 @@ void emitDft(Op &op) {
       x, {elementCount(moved) / (moved[rank - 2] * parts), used, parts});
   Transform transform{length, oneSided && !inverse ? length / 2 + 1 : length,
                       inverse ? 1 : -1, real ? 1 : 2};
-  Value y = transformed(emit, real ? doubled(emit, x, length) : x, transform);
-  if (inverse) {
-    y = emit.mul(y, 1.0 / double(length));
+  if (real) {
+    x = doubled(emit, x, length);
   }
+  if (inverse) { // first, as sums of 16 bits may have no room for more
+    x = emit.mul(x, 1.0 / double(length));
+  }
+  Value y = transformed(emit, x, transform);
   moved[rank - 2] = transform.outputs;
   moved[rank - 1] = transform.parts;
   op.set(0, emit.moveAxis(emit.reshape(y, moved), rank - 2, axis));
@@ -222,6 +227,9 @@ void emitDft(Op &op) {
 void emitStft(Op &op) {
   Emitter &emit = op.emit;
   checkComplex(op, 3);
+  if (op.shape(0).size() != 3) {
+    fail("the signal has shape ", shapeText(op.shape(0)), ", expected 3 dims");
+  }
   Shape shape = op.shape(0);
   int64_t step = scalar(op, 1, "frame_step"), parts = shape[2];
   int64_t length = op.hasInput(3)   ? scalar(op, 3, "frame_length")
@@ -231,9 +239,10 @@ void emitStft(Op &op) {
     fail("the window has shape ", shapeText(op.shape(2)), ", expected ",
          length);
   }
-  if (shape.size() != 3 || length > shape[1]) {
-    fail("a frame of ", length, " elements does not fit a signal of shape ",
-         shapeText(shape));
+  constexpr int64_t kMostOfFrame = 8192;
+  if (length > shape[1] || length > kMostOfFrame) {
+    fail("a frame of ", length, " elements: expected at most ", kMostOfFrame,
+         ", and no more than the signal has, of shape ", shapeText(shape));
   }
   bool oneSided = op.intAttribute("onesided", 1) != 0;
   if (oneSided && parts == 2) {

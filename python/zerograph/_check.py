@@ -77,7 +77,8 @@ def _run_copy(module, batch, loss, copied=None) -> Run:
     copied = copied or copy.deepcopy(module)
     if not copied.training:
         copied.train()
-    with ParameterRedirect(module, copied):
+    # A loss may take gradients itself.
+    with torch.enable_grad(), ParameterRedirect(module, copied):
         return run(copied, batch, loss)
 
 

@@ -77,11 +77,40 @@ def _element(function: Callable) -> Callable:
     """Returns torch.Tensor.__getitem__, which exporters write by slices alone."""
     def called(input, index):
         chosen = index if isinstance(index, tuple) else (index,)
-        if not _is_complex(input) or not any(
-                isinstance(one, (list, torch.Tensor)) for one in chosen):
+        if not _is_complex(input) or all(
+                isinstance(one, slice) or one is Ellipsis for one in chosen):
             return function(input, index)
         return torch.complex(input.real[index], input.imag[index])
     return called
+
+
+def _by_parts(function: Callable) -> Callable:
+    """Returns a function that moves the elements of one tensor."""
+    def called(input, *args, **options):
+        if not _is_complex(input):
+            return function(input, *args, **options)
+        return torch.complex(function(input.real, *args, **options),
+                             function(input.imag, *args, **options))
+    return called
+
+
+def _power(function: Callable) -> Callable:
+    """Returns torch.pow, whose complex numbers are multiplied."""
+    def called(input, exponent):
+        if not (_is_complex(input) and isinstance(exponent, int) and
+                0 < exponent < 9):
+            return function(input, exponent)
+        result = input
+        for _ in range(exponent - 1):
+            result = result * input
+        return result
+    return called
+
+
+def _logarithm(input):
+    """Is torch.log."""
+    return (torch.complex(torch.log(input.abs()), input.angle())
+            if _is_complex(input) else torch.log(input))
 
 
 def _assigned(function: Callable) -> Callable:
@@ -109,6 +138,15 @@ def _zeros(*size, dtype=None, **options):
         size[0], (int, torch.SymInt)) else size
     return torch.view_as_complex(torch.zeros(*size, 2, dtype=dtype.to_real(),
                                              **options))
+
+
+def _zeros_like(input, **options):
+    """Is torch.zeros_like, whose parts can be assigned."""
+    if options or not _is_complex(input):
+        return torch.zeros_like(input, **options)
+    return torch.view_as_complex(torch.zeros(*input.shape, 2,
+                                             dtype=input.real.dtype,
+                                             device=input.device))
 
 
 def _transform(name: str) -> Callable:
@@ -141,6 +179,12 @@ WRITTEN = {
     torch.Tensor.__getitem__: _element(torch.Tensor.__getitem__),
     torch.Tensor.__setitem__: _assigned(torch.Tensor.__setitem__),
     torch.zeros: _zeros,
+    torch.zeros_like: _zeros_like,
+    **dict.fromkeys((torch.log, torch.Tensor.log), _logarithm),
+    **{one: _power(one) for one in (torch.pow, torch.Tensor.pow,
+                                    torch.Tensor.__pow__)},
+    **{one: _by_parts(one) for one in (torch.unsqueeze, torch.Tensor.unsqueeze,
+                                       torch.nn.functional.pad)},
     **{getattr(torch.fft, name): _transform(name)
        for name in ("fft", "ifft", "irfft", "hfft")},
 }

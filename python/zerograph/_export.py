@@ -187,6 +187,16 @@ def _frozen(module: torch.nn.Module, known: Mapping) -> list[str]:
     return frozen
 
 
+_FIXED = ("the module or its loss takes gradients itself, and makes a number of "
+          "Python of how many samples there are, as by len(x), an if, or "
+          "torch.func.vmap: the file is for as many as the example has")
+
+
+def _refuse_alone(alone: bool) -> None:
+    if alone:
+        raise Error(f"{_FIXED}. Give an example of at least two samples")
+
+
 def _in_short(found: Comparison) -> str:
     more = len(found.lost) - 3
     return ("the file does not compute what PyTorch does: " +
@@ -244,7 +254,12 @@ def export_and_compare(module: torch.nn.Module, example: Any, path: str,
         wrapped.has_pytorch_gradients = bool(seen.would_differ)
         with quiet() as said, written_out() as experts, checkpoints_called():
             if seen.takes_gradients:
-                wrapped = traced(wrapped, arrays)
+                wrapped, holds = traced(wrapped, arrays, list(dims.values()))
+                if not holds:
+                    _refuse_alone(alone)
+                    says.append(_FIXED)
+                    dims = dict.fromkeys(dims, {})
+                    per_sample = []
             older = _export_either(wrapped, arrays, dims, path, said)
     says += seen.advice + sorted(experts)
     if older:

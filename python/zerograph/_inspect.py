@@ -194,7 +194,8 @@ def inspect_loss(module: torch.nn.Module, batch: Batch, twice: Batch,
     def compute(batch=batch) -> Run:
         # A module may have its inputs require gradients.
         arrays = {name: one.detach() for name, one in batch.items()}
-        with torch.random.fork_rng([]):
+        with torch.random.fork_rng([]), torch.set_grad_enabled(
+                torch.is_grad_enabled() or watch.gradients):
             return run(module, arrays, redirected)
 
     places = _places(module)

@@ -33,16 +33,23 @@ class _Elimination:
             chosen = is_chosen.to(matrix.dtype)
             row = (rows * chosen.unsqueeze(-1)).sum(-2, keepdim=True)
             pivot = row[..., i]
+            # A singular matrix has no pivot left, and no inverse.
+            divisor = torch.where(pivot == 0, 1.0, pivot)
             rows = rows - (column - chosen).unsqueeze(-1) * (
-                row / pivot.unsqueeze(-1))
+                row / divisor.unsqueeze(-1))
             order.append(chosen)
             self._pivots.append(pivot)
             self._places.append(place)
         inverse = torch.stack(order, -2) @ rows[..., n:]
+        self.is_singular = (self.pivots() == 0).any(-1)
         self.inverse = inverse + inverse @ (one - matrix @ inverse)
 
     def pivots(self) -> torch.Tensor:
         return torch.cat(self._pivots, -1)
+
+    def without_singular(self, inverse: torch.Tensor) -> torch.Tensor:
+        """Returns an inverse that is NaN of singular matrices."""
+        return torch.where(self.is_singular[..., None, None], math.nan, inverse)
 
     def sign(self) -> torch.Tensor:
         """Returns the signs of the determinants."""
@@ -52,16 +59,18 @@ class _Elimination:
         return (1 - 2 * swaps.remainder(2)) * pivots.sign().prod(-1)
 
 
-def _inverse(input: torch.Tensor) -> torch.Tensor:
-    """Is torch.linalg.inv."""
-    inverse = _Elimination(input, "torch.linalg.inv").inverse.detach()
-    return inverse + inverse @ (eye(input, input.shape[-1]) - input @ inverse)
+def _inverse(A: torch.Tensor) -> torch.Tensor:
+    """Is torch.linalg.inv, but NaN of a singular matrix."""
+    found = _Elimination(A, "torch.linalg.inv")
+    inverse = found.without_singular(found.inverse).detach()
+    return inverse + inverse @ (eye(A, A.shape[-1]) - A @ inverse)
 
 
 def _solution(A: torch.Tensor, B: torch.Tensor, *,
               left: bool = True) -> torch.Tensor:
     """Is torch.linalg.solve."""
-    inverse = _Elimination(A, "torch.linalg.solve").inverse
+    found = _Elimination(A, "torch.linalg.solve")
+    inverse = found.without_singular(found.inverse)
     is_vector = B.ndim == 1 or (B.ndim == A.ndim - 1 and B.shape == A.shape[:-1])
     if is_vector:
         return improved(A, inverse, B.unsqueeze(-1)).squeeze(-1)
@@ -70,28 +79,29 @@ def _solution(A: torch.Tensor, B: torch.Tensor, *,
 
 def _with_gradient(value: torch.Tensor, matrix: torch.Tensor,
                    gradient: torch.Tensor) -> torch.Tensor:
-    return value.detach() + (zero(matrix) * gradient.detach()).sum((-2, -1))
+    change = (zero(matrix) * gradient.detach()).sum((-2, -1))
+    return torch.where(value.isinf(), value, value.detach() + change)
 
 
-def _determinant(input: torch.Tensor) -> torch.Tensor:
+def _determinant(A: torch.Tensor) -> torch.Tensor:
     """Is torch.linalg.det, but has no gradient where it is 0."""
-    found = _Elimination(input, "torch.linalg.det")
+    found = _Elimination(A, "torch.linalg.det")
     value = found.sign() * found.pivots().abs().prod(-1)
     each = value.unsqueeze(-1).unsqueeze(-1)
-    return _with_gradient(value, input, torch.where(
+    return _with_gradient(value, A, torch.where(
         each == 0, 0.0, transposed(found.inverse) * each))
 
 
-def _sign_and_log(input: torch.Tensor, name="torch.linalg.slogdet"):
+def _sign_and_log(A: torch.Tensor, name="torch.linalg.slogdet"):
     """Is torch.linalg.slogdet."""
-    found = _Elimination(input, name)
+    found = _Elimination(A, name)
     value = found.pivots().abs().log().sum(-1)
     return torch.return_types.linalg_slogdet((
         found.sign().detach(),
-        _with_gradient(value, input, transposed(found.inverse))))
+        _with_gradient(value, A, transposed(found.inverse))))
 
 
-def _log_determinant(input: torch.Tensor) -> torch.Tensor:
+def _log_determinant(A: torch.Tensor) -> torch.Tensor:
     """Is torch.logdet."""
     sign, value = _sign_and_log(input, "torch.logdet")
     return value + sign.log()  # which is 0, or NaN

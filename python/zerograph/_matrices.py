@@ -4,7 +4,9 @@ An elimination, which has a step for each column, is computed without gradients,
 detached matrices. They come in by a last step whose derivative is that of the
 function: one of Newton's, which also takes rounding away, or a term that is 0. So
 they do not go back through the elimination. They are right too if an exporter
-leaves detach() out: the derivative of such a step by what it starts from is 0."""
+leaves detach() out: the derivative of such a step by what it starts from is 0. In a
+trace of a loss that takes gradients itself they are left out, so that the second
+derivatives go through the elimination (`_traced`)."""
 
 from __future__ import annotations
 

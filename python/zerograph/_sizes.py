@@ -6,6 +6,6 @@ import torch
 
 
 def may_vary(size) -> bool:
-    """Tells whether a size is such a one. Where gradients are traced before the
-    module is exported, all of them are symbols."""
-    return isinstance(size, torch.SymInt) and torch.compiler.is_exporting()
+    """Tells whether a size is such a one: only these are symbols where a module
+    is traced or exported."""
+    return isinstance(size, torch.SymInt)

@@ -7,6 +7,7 @@ NaN."""
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterable
 
@@ -160,6 +161,16 @@ def _normal_inverse(input: torch.Tensor) -> torch.Tensor:
     return with_gradient(y, p, math.sqrt(2 * math.pi) * (y * y / 2).exp())
 
 
+def _log_normal(input: torch.Tensor) -> torch.Tensor:
+    """Is torch.special.log_ndtr."""
+    x = _floating(input) / math.sqrt(2)
+    low = x < -1
+    tail = torch.where(low, -x, 1.0)
+    return torch.where(
+        low, (0.5 * torch.special.erfcx(tail)).log() - tail * tail,
+        torch.log1p(-0.5 * torch.special.erfc(torch.where(low, 0.0, x))))
+
+
 def _bessel(small: Iterable[float], large: Iterable[float], odd: bool,
             scaled: bool) -> Callable:
     """Returns a modified Bessel function of the first kind; a `scaled` one is
@@ -182,8 +193,25 @@ def _bessel(small: Iterable[float], large: Iterable[float], odd: bool,
 
 
 def _hypot(input: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
-    """Is torch.hypot."""
-    return (input * input + other * other).sqrt()
+    """Is torch.hypot: squares are of numbers of at most 1."""
+    size = torch.maximum(input.abs(), other.abs()).detach()
+    size = torch.where(size == 0, 1.0, size)
+    return size * ((input / size)**2 + (other / size)**2).sqrt()
+
+
+def _in_float32(function: Callable) -> Callable:
+    """Returns a function of arguments of 16 bits, whose terms would have no room
+    there."""
+    @functools.wraps(function)
+    def compute(*args, **options):
+        narrow = [one for one in args if isinstance(one, torch.Tensor) and
+                  one.is_floating_point() and one.dtype.itemsize < 4]
+        if not narrow:
+            return function(*args, **options)
+        wide = (one.float() if any(one is two for two in narrow) else one
+                for one in args)
+        return function(*wide, **options).to(narrow[0].dtype)
+    return compute
 
 
 def _cumulative_product(input: torch.Tensor, dim: int, *,
@@ -202,7 +230,7 @@ def _cumulative_product(input: torch.Tensor, dim: int, *,
     return value
 
 
-WRITTEN: dict[Callable, Callable] = {
+_WRITTEN: dict[Callable, Callable] = {
     torch.lgamma: _log_gamma,
     torch.Tensor.lgamma: _log_gamma,
     torch.special.gammaln: _log_gamma,
@@ -220,6 +248,7 @@ WRITTEN: dict[Callable, Callable] = {
     torch.Tensor.erfinv: _erfinv,
     torch.special.erfinv: _erfinv,
     torch.special.ndtri: _normal_inverse,
+    torch.special.log_ndtr: _log_normal,
     torch.i0: _bessel(_I0_SMALL, _I0_LARGE, odd=False, scaled=False),
     torch.Tensor.i0: _bessel(_I0_SMALL, _I0_LARGE, odd=False, scaled=False),
     torch.special.i0: _bessel(_I0_SMALL, _I0_LARGE, odd=False, scaled=False),
@@ -231,3 +260,6 @@ WRITTEN: dict[Callable, Callable] = {
     torch.cumprod: _cumulative_product,
     torch.Tensor.cumprod: _cumulative_product,
 }
+
+WRITTEN = {function: _in_float32(written)
+           for function, written in _WRITTEN.items()}

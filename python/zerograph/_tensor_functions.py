@@ -10,7 +10,7 @@ import torch
 def _masked_scatter(input, mask, source):
     """Is torch.masked_scatter: exporters ask where the mask is true, and no file
     can say how often. Each place counts those before it."""
-    mask = mask.expand_as(input)
+    input, mask = torch.broadcast_tensors(input, mask)
     place = mask.flatten().to(torch.int64).cumsum(0) - 1
     chosen = source.flatten()[place.clamp(min=0)]
     return torch.where(mask, chosen.view_as(input).to(input.dtype), input)

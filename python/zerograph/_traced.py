@@ -2,9 +2,15 @@
 network or a gradient penalty does: exporters cannot write torch.autograd.grad,
 and can write the operations by which autograd computes it."""
 
+import os
+
 import torch
 from torch._decomp import core_aten_decompositions
+from torch._dispatch.python import enable_python_dispatcher
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.experimental.symbolic_shapes import (
+    DimDynamic, ShapeEnv, StatelessSymbolicContext)
 
 from ._library import Error
 
@@ -16,6 +22,32 @@ def _stop(x: torch.Tensor) -> torch.Tensor:
 
 
 _stop.register_fake(torch.empty_like)
+_stop.register_autograd(lambda context, gradient: None,
+                        setup_context=lambda context, inputs, output: None)
+_stop.register_vmap(lambda info, dims, x: (_stop(x), dims[0]))
+
+
+def _detached(x: torch.Tensor) -> torch.Tensor:
+    return _stop(x.detach())  # which has no requires_grad
+
+
+def _hard_gumbel(logits, tau=1, hard=False, eps=1e-10, dim=-1):
+    """Is torch.nn.functional.gumbel_softmax, within which detach() is not
+    seen."""
+    soft = torch.nn.functional.gumbel_softmax(logits, tau, False, eps, dim)
+    if not hard:
+        return soft
+    place = soft.argmax(dim, keepdim=True)
+    return (torch.zeros_like(soft).scatter(dim, place, 1.0) - _detached(soft) +
+            soft)
+
+
+def _dropped(input, p=0.5, training=True, inplace=False):
+    """Is torch.nn.functional.dropout, by factors that are the gradient's too: a
+    file whose dropout is turned off has them all 1."""
+    if not training or p == 0:
+        return input
+    return input * torch.nn.functional.dropout(torch.ones_like(input), p)
 
 
 class _Stops(torch.overrides.TorchFunctionMode):
@@ -25,10 +57,15 @@ class _Stops(torch.overrides.TorchFunctionMode):
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         if func in (torch.Tensor.detach, torch.detach):
-            return _stop(args[0])
+            return _detached(args[0])
+        if func is torch.nn.functional.gumbel_softmax:
+            return _hard_gumbel(*args, **kwargs)
+        if func is torch.nn.functional.dropout:
+            return _dropped(*args, **kwargs)
         result = func(*args, **kwargs)
         if func is torch.autograd.grad and not _has_graph(*args, **kwargs):
-            return tuple(None if one is None else _stop(one) for one in result)
+            return tuple(None if one is None else _detached(one)
+                         for one in result)
         return result
 
 
@@ -39,7 +76,7 @@ def _has_graph(outputs, inputs, grad_outputs=None, retain_graph=None,
 
 def _transposed(gradient, size, weight, stride, padding, dilation, groups):
     """Returns the input's gradient, of these sizes, of a convolution."""
-    # What a stride leaves over at the end is a part of the input.
+    # The input has what a stride leaves over at the end.
     left = [full + 2 * pad - each * (kernel - 1) - 1 - step * (places - 1)
             for full, pad, each, kernel, step, places in zip(
                 size, padding, dilation, weight.shape[2:], stride,
@@ -75,6 +112,19 @@ def _average_backward(gradient, input, kernel, stride, padding, ceil_mode,
         [1, 1], channels)
 
 
+def _diagonal_scatter(input, source, offset=0, dim1=0, dim2=1):
+    """Is aten.diagonal_scatter of matrices, which torch.func.jacrev fills so and
+    exporters cannot write."""
+    last = input.ndim - 1
+    if (dim1 % input.ndim, dim2 % input.ndim) != (last - 1, last):
+        return NotImplemented
+    rows, columns = (torch.arange(size) for size in input.shape[-2:])
+    along = columns.unsqueeze(0) if offset <= 0 else rows.unsqueeze(1)
+    return torch.where(
+        columns - rows.unsqueeze(1) == offset,
+        source[..., along.clamp(max=source.shape[-1] - 1)], input)
+
+
 def _decompositions() -> dict:
     """Returns what the gradients of operators are made of. The operators
     themselves stay, since exporters know them: but for losses by class, of which
@@ -88,30 +138,78 @@ def _decompositions() -> dict:
             aten.avg_pool2d_backward.default: _average_backward}
 
 
-def traced(module: torch.nn.Module, arrays: tuple) -> torch.nn.Module:
+def _changes_in_place(graph: torch.fx.GraphModule) -> bool:
+    return any(isinstance(node.target, torch._ops.OpOverload) and
+               node.target._schema.is_mutable for node in graph.graph.nodes)
+
+
+def _refuse_statistics(module: torch.nn.Module) -> None:
+    for name, part in module.named_modules():
+        if (isinstance(part, torch.nn.modules.batchnorm._BatchNorm) and
+                part.training and part.track_running_stats):
+            raise Error(
+                f"'{name}' is a BatchNorm whose running statistics move, in a "
+                "module that takes gradients itself, where a file cannot move "
+                "them: make it with track_running_stats=False, keep it in "
+                "evaluation, or take another norm")
+
+
+def _fakes(arrays: tuple, dims: list[dict[int, str]]) -> tuple:
+    """Returns arrays without data, whose sizes in these dims are symbols, and
+    the environment that knows what is asked of the symbols."""
+    symbols = ShapeEnv(duck_shape=False)
+    mode = FakeTensorMode(shape_env=symbols, allow_non_fake_inputs=True)
+    return tuple(mode.from_tensor(array, symbolic_context=StatelessSymbolicContext(
+        dynamic_sizes=[DimDynamic.DYNAMIC if axis in own else DimDynamic.STATIC
+                       for axis in range(array.ndim)]))
+        for array, own in zip(arrays, dims)), mode, symbols
+
+
+def _holds_for_others(symbols: ShapeEnv) -> bool:
+    """Tells whether a trace holds for other sizes than the example's: nobody has
+    made a number of Python of one, or asked how large it is. PyTorch asks that
+    too, to choose between ways to compute the same."""
+    def asked_by_user(guard) -> bool:
+        place = getattr(guard.sloc.framework_loc, "filename", "")
+        return not place.startswith(os.path.dirname(torch.__file__) + os.sep)
+
+    return not any(now.is_number for now in symbols.replacements.values()) and (
+        not any(map(asked_by_user, symbols.guards)))
+
+
+def traced(module: torch.nn.Module, arrays: tuple,
+           dims: list[dict[int, str]]) -> tuple[torch.nn.Module, bool]:
     """Returns a module that computes what `module` does of arrays like these,
-    with the gradients that it takes written out. It has the same parameters, by
-    the same names."""
+    with the gradients that it takes written out, and whether they may differ in
+    the sizes of `dims`. It has the same parameters, by the same names."""
+    _refuse_statistics(module)
 
     def compute(parameters, buffers, *given):
         with _Stops():
             return torch.func.functional_call(
                 module, (parameters, buffers), given)
 
-    def tensors():
-        return dict(module.named_parameters()), dict(module.named_buffers())
-
+    fakes, mode, symbols = _fakes(arrays, dims)
+    tensors = tuple({name: mode.from_tensor(one, static_shapes=True)
+                     for name, one in named}
+                    for named in (module.named_parameters(),
+                                  module.named_buffers()))
     try:
-        graph = make_fx(compute, decomposition_table=_decompositions(),
-                        tracing_mode="symbolic")(*tensors(), *arrays)
+        with mode, enable_python_dispatcher():  # which knows symbols everywhere
+            graph = make_fx(compute, decomposition_table=_decompositions())(
+                *tensors, *fakes)
+            if _changes_in_place(graph):
+                graph = make_fx(torch.func.functionalize(graph), {
+                    torch.ops.aten.diagonal_scatter.default: _diagonal_scatter})(
+                    *tensors, *fakes)
     except Error:
         raise
     except Exception as error:
         raise Error(
             "PyTorch cannot trace the gradients that the module or its loss "
-            f"takes: {str(error).splitlines()[0]}. Take them by "
-            "torch.autograd.grad(..., create_graph=True), of tensors of the "
-            "whole batch") from error
+            f"takes: {str(error).splitlines()[0]}. torch.autograd.grad(..., "
+            "create_graph=True), of tensors of the whole batch, and "
+            "torch.func.grad are traced best") from error
     aten = torch.ops.aten
     for node in list(graph.graph.nodes):
         # Autograd detaches what it keeps, and gradients of gradients go through.
@@ -129,4 +227,4 @@ def traced(module: torch.nn.Module, arrays: tuple) -> torch.nn.Module:
 
     result = Traced()
     result.__dict__.update(vars(module))
-    return result
+    return result, _holds_for_others(symbols)

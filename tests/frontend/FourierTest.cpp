@@ -116,6 +116,17 @@ g (double[1, 40, 2] x, double[8] window) => (double[1, a, 8, 2] y) {
   expectNear(run(imported, {x, window}), expected);
 }
 
+// Sums of 1,024 points of 100 would exceed what 16 bits can hold.
+TEST(Fourier, NumbersOf16Bits) {
+  Imported imported = import(R"(
+g (float16[1, 1024, 2] x) => (float16[1, 1024, 2] y) {
+  y = DFT <axis = 1, inverse = 1> (x)
+})");
+  Numbers y = run(imported, {Numbers(2048, 100)});
+  EXPECT_NEAR(y[0], 100, 0.1);
+  EXPECT_NEAR(y[2], 0, 0.1);
+}
+
 TEST(Fourier, WhatIsRefused) {
   expectSays(
       importDft(8, 2, 8, "onesided = 1").status,
@@ -125,14 +136,16 @@ TEST(Fourier, WhatIsRefused) {
   // 2 * 8,209: the larger factor is a prime.
   expectSays(importDft(4, 1, 16418, "inverse = 0").status,
              "a transform of 8209 points, a prime number");
-  expectSays(import(R"(
+  expectSays(
+      import(R"(
 g (float[1, 8, 1] x) => (float[1, a, b, 2] y) {
   step = Constant <value_int = 5> ()
   length = Constant <value_int = 9> ()
   y = STFT (x, step, , length)
 })")
-                 .status,
-             "a frame of 9 elements does not fit a signal of shape 1x8x1");
+          .status,
+      "a frame of 9 elements: expected at most 8192, and no more than the "
+      "signal has, of shape 1x8x1");
 }
 
 } // namespace

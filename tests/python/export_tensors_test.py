@@ -87,6 +87,9 @@ class ExportTensors(ExportCase):
             lambda x: fft.irfft(fft.rfft(x)[..., :5], n=24),
             lambda x: parts(torch.where(x[..., :13] > 0, fft.rfft(x), 0)),
             lambda x: parts(fft.rfft(x)[..., [0, 2, 5]]),
+            lambda x: parts(fft.rfft(x)[:, 1:3, None].squeeze(2)**2),
+            lambda x: parts(F.pad(fft.rfft(x), (1, 2)).unsqueeze(1)),
+            lambda x: parts(torch.log(fft.rfft(x) + 9)),
             lambda x: parts(torch.einsum("bi,bj->bij", fft.rfft(x),
                                          torch.polar(x.abs(), x))))
 

@@ -4,6 +4,7 @@ from package import need
 
 need("torch", "onnx", "onnxscript")
 
+import warnings  # noqa: E402
 from unittest import mock  # noqa: E402
 
 import torch  # noqa: E402
@@ -84,6 +85,42 @@ class Walk(nn.Module):
         return self.net(x).mean() - self.net(start).mean()
 
 
+class Slopes(nn.Module):
+    """Has a penalty of its Jacobian, which is made in place, and a tensor that is
+    no buffer."""
+
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 2))
+        self.scale = torch.tensor(2.0)
+
+    def forward(self, x, values):
+        slopes = torch.func.vmap(torch.func.jacrev(self.net))(x)
+        return self.scale * F.mse_loss(self.net(x), values) + (slopes**2).mean()
+
+
+class Held(nn.Module):
+    """Holds a factor of what gradients are taken of."""
+
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 1))
+
+    def forward(self, x):
+        x = x.requires_grad_(True)
+        found = self.net(x)
+        slope, = grad((found * found.detach()).sum(), x, create_graph=True)
+        assert slope.requires_grad and not slope.detach().requires_grad
+        return (slope**2).mean()
+
+
+class Counted(Held):
+    """Makes a number of Python of how many samples there are."""
+
+    def forward(self, x):
+        return super().forward(x) + self.net(x).sum() / len(x)
+
+
 class Inner(nn.Module):
     """Takes a step of its own before the loss, as MAML does."""
 
@@ -105,7 +142,8 @@ class ExportTraced(ExportCase):
                 (Burgers(), {"points": draw(8, 2), "values": draw(8, 1)}),
                 (Critic(), {"real": draw(4, 2, 7, 8), "fake": draw(4, 2, 7, 8),
                             "share": torch.rand(4)}),
-                (Energy(), {"places": draw(6, 6), "forces": draw(6, 6)}),
+                (Slopes(), {"x": draw(6, 3), "values": draw(6, 2)}),
+                (Held(), {"x": draw(6, 3)}),
                 (Walk(), {"x": draw(6, 3), "start": draw(6, 3)}),
                 (Inner(), {"x": self.x, "labels": self.labels,
                            "others": draw(6, 8), "other_labels": self.labels})):
@@ -122,6 +160,44 @@ class ExportTraced(ExportCase):
             self.assertAlmostEqual(trainer.step(batch),
                                    float(module(**batch).detach()), 5)
 
+    def test_files_for_one_number_of_samples(self):
+        draw = torch.randn
+        for module, example in (
+                (Counted(), {"x": draw(6, 3)}),
+                (Energy(), {"places": draw(6, 6), "forces": draw(6, 6)})):
+            found = self.export_with_warnings(module, example)
+            self.assertIn("the file is for as many as the example has",
+                          " ".join(found))
+            with self.assertRaisesRegex(zg.Error, "6"):
+                zg.compile(module, example, optimizer="sgd", micro_batch=4)
+        with self.assertRaisesRegex(zg.Error, "at least two samples"):
+            zg.compile(Counted(), {"x": draw(1, 3)}, optimizer="sgd")
+
+    def export_with_warnings(self, module, example):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = zg.export(module, example, self.path("model.onnx"))
+        self.assertTrue(found.ok, found)
+        return [str(one.message) for one in caught]
+
+    def test_random_numbers_within(self):
+        class Drawn(Held):
+            def forward(self, x):
+                return super().forward(x * torch.rand(len(x), 1))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = zg.export(Drawn(), {"x": torch.randn(6, 3)},
+                              self.path("model.onnx"))
+        self.assertRegex(" ".join(found.lost), "depends on random numbers")
+
+    def test_statistics_that_move(self):
+        class Moving(Held):
+            def __init__(self):
+                super().__init__()
+                self.net.insert(1, nn.BatchNorm1d(8))
+        with self.assertRaisesRegex(zg.Error, "'net.1' is a BatchNorm whose"):
+            zg.compile(Moving(), {"x": torch.randn(6, 3)}, optimizer="sgd")
+
     def test_a_loss_that_takes_gradients(self):
         module = Classifier()
 
@@ -130,12 +206,27 @@ class ExportTraced(ExportCase):
             slope, = grad(found, module.out.weight, create_graph=True)
             return found + slope.norm()
         self.trains_as_pytorch(module, penalized, rate=0.05)
+        self.assertRegex("; ".join(self.warnings_of(module, loss=penalized,
+                                                    accumulate=2)),
+                         "not the mean of its halves' losses")
+
+    def test_dropout_that_is_turned_off(self):
+        class Dropped(Held):
+            def __init__(self):
+                super().__init__()
+                self.net.insert(2, nn.Dropout(0.5))
+        x = torch.randn(6, 3)
+        module = Dropped()
+        plan = zg.compile(module, {"x": x}, optimizer="sgd", lr=0, dropout=0)
+        with zg.Trainer(plan) as trainer:
+            self.assertAlmostEqual(trainer.step({"x": x}),
+                                   float(module.eval()(x).detach()), 5)
 
     def test_what_cannot_be_traced_is_named(self):
         with (mock.patch("zerograph._traced.make_fx",
                          side_effect=RuntimeError("no sizes\nand more")),
               self.assertRaisesRegex(zg.Error, "PyTorch cannot trace.*: no sizes. "
-                                     "Take them by .*create_graph=True")):
+                                     ".*create_graph=True")):
             zg.compile(Walk(), {"x": torch.randn(4, 3), "start": torch.randn(4, 3)})
 
 

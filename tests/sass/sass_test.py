@@ -33,7 +33,7 @@ CASES = {
 # CUDA C++ Programming Guide, "Compute Capabilities", of a processor of sm_90.
 REGISTERS, SHARED_BYTES, WARPS, BLOCKS = 65536, 228 << 10, 64, 32
 
-# What is wider or more is better; less of anything else is.
+# Wider or more is better of these; less is of any other.
 MORE_IS_BETTER = ("load", "store", "warps")
 
 ENTRY = re.compile(r"\.entry (\w+)\(.*?\n\{(.*?)\n\}", re.DOTALL)
@@ -218,9 +218,9 @@ def main():
         print(f"Skipped: the table is of ptxas {budgets['release']}, this one "
               f"is of {release(PTXAS)}; each fma is one FFMA")
         sys.exit(SKIPPED)
-    lines = [line for case in found
+    lines = [line for case in sorted(found.keys() | budgets["cases"].keys())
              for line in differences(case, budgets["cases"].get(case, {}),
-                                     found[case])]
+                                     found.get(case, {}))]
     print("\n".join(lines or [f"{sum(map(len, found.values()))} kernels are as "
                               f"the table says"]))
     if lines:
