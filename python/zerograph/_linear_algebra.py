@@ -103,7 +103,7 @@ def _sign_and_log(A: torch.Tensor, name="torch.linalg.slogdet"):
 
 def _log_determinant(A: torch.Tensor) -> torch.Tensor:
     """Is torch.logdet."""
-    sign, value = _sign_and_log(input, "torch.logdet")
+    sign, value = _sign_and_log(A, "torch.logdet")
     return value + sign.log()  # which is 0, or NaN
 
 

@@ -28,6 +28,9 @@ _ERFINV_CENTER = (2.81022636e-08, 3.43273939e-07, -3.5233877e-06,
 _ERFINV_TAIL = (-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844,
                 0.00573950773, -0.0076224613, 0.00943887047, 1.00167406,
                 2.83297682)
+#: Numerical Recipes, erfcc: to 1.2e-7 of erfc everywhere.
+_ERFC = (0.17087277, -0.82215223, 1.48851587, -1.13520398, 0.27886807,
+         -0.18628806, 0.09678418, 0.37409196, 1.00002368, -1.26551223)
 #: Abramowitz and Stegun, 9.8.1 to 9.8.4.
 _I0_SMALL = (0.0045813, 0.0360768, 0.2659732, 1.2067492, 3.0899424, 3.5156229,
              1.0)
@@ -162,13 +165,13 @@ def _normal_inverse(input: torch.Tensor) -> torch.Tensor:
 
 
 def _log_normal(input: torch.Tensor) -> torch.Tensor:
-    """Is torch.special.log_ndtr."""
-    x = _floating(input) / math.sqrt(2)
-    low = x < -1
-    tail = torch.where(low, -x, 1.0)
-    return torch.where(
-        low, (0.5 * torch.special.erfcx(tail)).log() - tail * tail,
-        torch.log1p(-0.5 * torch.special.erfc(torch.where(low, 0.0, x))))
+    """Is torch.special.log_ndtr, by erfc(z) = t * exp(p(t) - z * z)."""
+    x = _floating(input)
+    z = x.abs() / math.sqrt(2)
+    t = 1 / (1 + 0.5 * z)
+    exponent = _polynomial(t, _ERFC) - z * z
+    below = (0.5 * t).log() + exponent
+    return torch.where(x < 0, below, torch.log1p(-0.5 * t * exponent.exp()))
 
 
 def _bessel(small: Iterable[float], large: Iterable[float], odd: bool,
