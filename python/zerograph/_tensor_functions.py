@@ -25,6 +25,28 @@ def _subtracted_from(input, other):
     return torch.rsub(input, other)
 
 
+def _sum(input, other, *, alpha=1, **options):
+    """Is torch.add, of a number and a tensor: the newer exporter takes the first
+    one for a tensor."""
+    if isinstance(input, torch.Tensor) or options:
+        return torch.add(input, other, alpha=alpha, **options)
+    return other * alpha + input
+
+
+def _squeezed(input, *dims, **named):
+    """Is torch.squeeze: dims of another size than 1 stay, and are an error in a
+    file."""
+    if "dim" in named:
+        dims = (named["dim"],)
+    if len(dims) == 1 and isinstance(dims[0], (tuple, list)):
+        dims = dims[0]
+    if not dims or not all(isinstance(one, int) for one in dims):
+        return torch.squeeze(input, *dims, **named)
+    for one in sorted((one % input.ndim for one in dims), reverse=True):
+        input = torch.squeeze(input, one) if input.size(one) == 1 else input
+    return input
+
+
 def _largest(input):
     """Is torch.amax or torch.max of all elements, among which the largest share
     the gradient."""
@@ -116,6 +138,9 @@ WRITTEN = {
     torch.Tensor.masked_scatter: _masked_scatter,
     torch.masked_scatter: _masked_scatter,
     torch.Tensor.__rsub__: _subtracted_from,
+    torch.add: _sum,
+    torch.squeeze: _squeezed,
+    torch.Tensor.squeeze: _squeezed,
     torch.hamming_window: _hamming_window,
     torch.istft: _istft,
     torch.Tensor.istft: _istft,

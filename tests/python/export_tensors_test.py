@@ -114,7 +114,12 @@ class ExportTensors(ExportCase):
 
     def test_numbers_and_integers(self):
         self.computes(lambda x: x * (1.0 - (x > 0).long()),
-                      lambda x: x * (1 - (x > 0).long()))
+                      lambda x: x * (1 - (x > 0).long()),
+                      lambda x: x * torch.add(0.3, x > 0, alpha=0.7))
+
+    def test_dims_that_stay(self):
+        self.computes(lambda x: x.squeeze(1) + x.unsqueeze(1).squeeze((1, 2)),
+                      lambda x: torch.squeeze(x.unsqueeze(0), dim=0))
 
     def test_masked_places(self):
         mask = torch.arange(24) % 3 == 0
