@@ -67,6 +67,17 @@ def _of_all(function, written):
     return called
 
 
+def _over_all(function):
+    """Returns a function that may be given None for its dims, which the newer
+    exporter writes as no shape at all."""
+    def called(input, *dims, **named):
+        if dims == (None,) or named.get("dim", 0) is None:
+            dims, named = (tuple(range(input.ndim)),), {
+                key: one for key, one in named.items() if key != "dim"}
+        return function(input, *dims, **named)
+    return called
+
+
 def _angle(y, x):
     """Is torch.atan2: the angle whose tangent is at most 1, so that no gradient
     is infinite; at the origin there is none."""
@@ -139,6 +150,8 @@ WRITTEN = {
     torch.masked_scatter: _masked_scatter,
     torch.Tensor.__rsub__: _subtracted_from,
     torch.add: _sum,
+    **{one: _over_all(one) for one in (torch.mean, torch.Tensor.mean, torch.sum,
+                                       torch.Tensor.sum)},
     torch.squeeze: _squeezed,
     torch.Tensor.squeeze: _squeezed,
     torch.hamming_window: _hamming_window,

@@ -117,6 +117,10 @@ class ExportTensors(ExportCase):
                       lambda x: x * (1 - (x > 0).long()),
                       lambda x: x * torch.add(0.3, x > 0, alpha=0.7))
 
+    def test_means_over_all(self):
+        self.computes(lambda x: x * x.mean(dim=None, keepdim=True),
+                      lambda x: x / (9 + torch.sum(x, None)))
+
     def test_dims_that_stay(self):
         self.computes(lambda x: x.squeeze(1) + x.unsqueeze(1).squeeze((1, 2)),
                       lambda x: torch.squeeze(x.unsqueeze(0), dim=0))
