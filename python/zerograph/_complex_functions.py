@@ -54,17 +54,19 @@ def _where(condition, *sides, **named):
     return torch.complex(real, imaginary)
 
 
-def _product(input, other):
-    """Is torch.mul, of a number of Python that is complex."""
-    if isinstance(input, complex):
-        input, other = other, input
-    if not isinstance(other, complex):
-        return torch.mul(input, other)
-    real, imaginary = _real(input), input.imag if _is_complex(input) else None
-    if imaginary is None:
-        return torch.complex(real * other.real, real * other.imag)
-    return torch.complex(real * other.real - imaginary * other.imag,
-                         real * other.imag + imaginary * other.real)
+def _product(function: Callable) -> Callable:
+    """Returns torch.mul, also of a number of Python that is complex."""
+    def called(input, other):
+        if isinstance(input, complex):
+            input, other = other, input
+        if not isinstance(other, complex):
+            return function(input, other)
+        real, imaginary = _real(input), input.imag if _is_complex(input) else None
+        if imaginary is None:
+            return torch.complex(real * other.real, real * other.imag)
+        return torch.complex(real * other.real - imaginary * other.imag,
+                             real * other.imag + imaginary * other.real)
+    return called
 
 
 def _exponential(input):
@@ -173,8 +175,9 @@ WRITTEN = {
     torch.where: _where,
     torch.Tensor.where: lambda input, condition, other: _where(
         condition, input, other),
-    **dict.fromkeys((torch.mul, torch.Tensor.mul, torch.Tensor.__mul__,
-                     torch.Tensor.__rmul__), _product),
+    **{one: _product(one) for one in (torch.mul, torch.Tensor.mul,
+                                      torch.Tensor.__mul__,
+                                      torch.Tensor.__rmul__)},
     **dict.fromkeys((torch.exp, torch.Tensor.exp), _exponential),
     torch.Tensor.__getitem__: _element(torch.Tensor.__getitem__),
     torch.Tensor.__setitem__: _assigned(torch.Tensor.__setitem__),

@@ -16,13 +16,16 @@ def _masked_scatter(input, mask, source):
     return torch.where(mask, chosen.view_as(input).to(input.dtype), input)
 
 
+_subtracted = torch.Tensor.__rsub__
+
+
 def _subtracted_from(input, other):
     """Is torch.Tensor.__rsub__: of integers and a number with a fraction, as in
     `1.0 - mask`, the newer exporter makes an operator that there is not."""
     if isinstance(other, float) and not (input.is_floating_point() or
                                          input.is_complex()):
         input = input.to(torch.get_default_dtype())
-    return torch.rsub(input, other)
+    return _subtracted(input, other)
 
 
 def _sum(input, other, *, alpha=1, **options):
@@ -40,7 +43,8 @@ def _squeezed(input, *dims, **named):
         dims = (named["dim"],)
     if len(dims) == 1 and isinstance(dims[0], (tuple, list)):
         dims = dims[0]
-    if not dims or not all(isinstance(one, int) for one in dims):
+    if not dims or not input.ndim or not all(isinstance(one, int)
+                                             for one in dims):
         return torch.squeeze(input, *dims, **named)
     for one in sorted((one % input.ndim for one in dims), reverse=True):
         input = torch.squeeze(input, one) if input.size(one) == 1 else input
