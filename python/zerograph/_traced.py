@@ -112,6 +112,12 @@ def _average_backward(gradient, input, kernel, stride, padding, ceil_mode,
         [1, 1], channels)
 
 
+def _zeros_for(input, other, *, self_num_batch_dims=0):
+    """Is aten._new_zeros_with_same_feature_meta, which torch.func.jvp fills."""
+    return (NotImplemented if self_num_batch_dims else
+            input.new_zeros(other.shape))
+
+
 def _diagonal_scatter(input, source, offset=0, dim1=0, dim2=1):
     """Is aten.diagonal_scatter of matrices, which torch.func.jacrev fills so and
     exporters cannot write."""
@@ -134,6 +140,7 @@ def _decompositions() -> dict:
              if "backward" in str(operator) or "nll_loss" in str(operator)}
     aten = torch.ops.aten
     return {**table,
+            aten._new_zeros_with_same_feature_meta.default: _zeros_for,
             aten.convolution_backward.default: _convolution_backward,
             aten.avg_pool2d_backward.default: _average_backward}
 

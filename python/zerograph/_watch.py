@@ -20,6 +20,7 @@ _CHANGES = {torch.Tensor.detach_: "detach_()",
             torch.Tensor.requires_grad_: "requires_grad_()",
             torch.Tensor.requires_grad.__set__: "requires_grad=",
             torch.Tensor.register_hook: "register_hook()"}
+_GRADIENTS = {torch.autograd.grad, torch._VF._make_dual}
 _BACKWARD = {torch.autograd.backward, torch.Tensor.backward}
 
 
@@ -43,7 +44,7 @@ class Watch(torch.overrides.TorchFunctionMode):
                 "the module or its loss calls backward(), which changes .grad: "
                 "exporters cannot write that. Take gradients by "
                 "torch.autograd.grad(..., create_graph=True), or by torch.func")
-        self.gradients |= func is torch.autograd.grad
+        self.gradients |= func in _GRADIENTS
         given = [one for one in tree_leaves((args, kwargs))
                  if isinstance(one, torch.Tensor)]
         trained = any(one.requires_grad for one in given)

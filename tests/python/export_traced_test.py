@@ -99,6 +99,19 @@ class Slopes(nn.Module):
         return self.scale * F.mse_loss(self.net(x), values) + (slopes**2).mean()
 
 
+class Forward(nn.Module):
+    """Takes the derivative of a gradient along a direction, forward."""
+
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 1))
+
+    def forward(self, x, direction):
+        slopes = torch.func.grad(lambda x: self.net(x).sum())
+        _, change = torch.func.jvp(slopes, (x,), (direction,))
+        return (change**2).mean()
+
+
 class Held(nn.Module):
     """Holds a factor of what gradients are taken of."""
 
@@ -164,6 +177,7 @@ class ExportTraced(ExportCase):
         draw = torch.randn
         for module, example in (
                 (Counted(), {"x": draw(6, 3)}),
+                (Forward(), {"x": draw(6, 3), "direction": draw(6, 3)}),
                 (Energy(), {"places": draw(6, 6), "forces": draw(6, 6)})):
             found = self.export_with_warnings(module, example)
             self.assertIn("the file is for as many as the example has",
