@@ -216,6 +216,30 @@ def _refuse_cumulative(module: torch.nn.Module) -> None:
                         "averages of all batches, which no file can say")
 
 
+def _compared(module, path, batch, per_sample, loss, freeze, compare,
+              target) -> tuple[Comparison, list[str]]:
+    """Compares a file with the module, as much as `compare` says, and returns
+    how they differ, also in short."""
+    if compare == "all":
+        found = check(module, path, batch, loss)
+        return found, list(found.lost)
+    few = {name: one[:4] if name in per_sample else one
+           for name, one in batch.items()}
+    found = (check_small(module, path, few, loss, freeze, target)
+             if compare == "small" else None) or Comparison(path)
+    found.freeze = freeze
+    return found, [_in_short(found)] if found.lost else []
+
+
+def _own_arrays(batch: Mapping[str, torch.Tensor], alone: bool) -> tuple:
+    """Returns the arrays of an example as exporters need them: they take a dim of
+    one, as that of a sample `alone`, for a constant, and make one input of two
+    that are one tensor."""
+    return tuple(
+        torch.cat([one, one]) if alone and one.ndim and len(one) == 1 else
+        one.clone() for one in batch.values())
+
+
 @generators_kept()
 def export_and_compare(module: torch.nn.Module, example: Any, path: str,
                        loss: Callable | None, dynamic: Mapping,
@@ -233,12 +257,8 @@ def export_and_compare(module: torch.nn.Module, example: Any, path: str,
         "the module is in evaluation mode, and is exported as module.train() has "
         "it: with dropout, and BatchNorm by the batch"]
     names = list(batch)
-    # Exporters take a dim of one for a constant. Each input has a tensor of its
-    # own, or the exporter makes one of two.
     alone = next((len(one) for one in batch.values() if one.ndim), 0) == 1
-    arrays = tuple(
-        torch.cat([one, one]) if alone and one.ndim and len(one) == 1 else
-        one.clone() for one in batch.values())
+    arrays = _own_arrays(batch, alone)
     samples = dict(zip(names, arrays))
     dims = _dims(samples, dynamic)
     # A dim that may vary need not be that of samples: the first input has that.
@@ -274,16 +294,8 @@ def export_and_compare(module: torch.nn.Module, example: Any, path: str,
                     f"trained: {', '.join(sorted(lost))}")
     _names.save(known, os.path.splitext(path)[0] + ".names.json")
     freeze = _frozen(module, known)
-    if compare == "all":
-        found = check(module, path, batch, loss)
-        differences = list(found.lost)
-    else:
-        few = {name: one[:4] if name in per_sample else one
-               for name, one in batch.items()}
-        found = (check_small(module, path, few, loss, freeze, target)
-                 if compare == "small" else None) or Comparison(path)
-        found.freeze = freeze
-        differences = [_in_short(found)] if found.lost else []
+    found, differences = _compared(module, path, batch, per_sample, loss, freeze,
+                                   compare, target)
     causes = []
     if not (found.compared and found.ok):
         causes += seen.may_differ
