@@ -18,11 +18,8 @@ def _real(one):
 
 
 def _imaginary(one):
-    """Returns the imaginary part of a number; masks and sizes stay."""
-    if _is_complex(one):
-        return one.imag
-    is_number = isinstance(one, (int, float)) and not isinstance(one, bool)
-    return 0 * one if is_number else one
+    return (one.imag if _is_complex(one) else
+            torch.zeros_like(one) if isinstance(one, torch.Tensor) else 0)
 
 
 def _einsum(equation, *operands):
@@ -45,13 +42,8 @@ def _where(condition, *sides, **named):
     """Is torch.where."""
     if not any(map(_is_complex, sides)):
         return torch.where(condition, *sides, **named)
-    real, imaginary = (
-        torch.where(condition, *(part(one) if _is_complex(one) or
-                                 not isinstance(one, torch.Tensor) else
-                                 one if part is _real else torch.zeros_like(one)
-                                 for one in sides))
-        for part in (_real, _imaginary))
-    return torch.complex(real, imaginary)
+    return torch.complex(*(torch.where(condition, *map(part, sides))
+                           for part in (_real, _imaginary)))
 
 
 def _product(function: Callable) -> Callable:
@@ -75,17 +67,6 @@ def _exponential(input):
             torch.exp(input))
 
 
-def _element(function: Callable) -> Callable:
-    """Returns torch.Tensor.__getitem__, which exporters write by slices alone."""
-    def called(input, index):
-        chosen = index if isinstance(index, tuple) else (index,)
-        if not _is_complex(input) or all(
-                isinstance(one, slice) or one is Ellipsis for one in chosen):
-            return function(input, index)
-        return torch.complex(input.real[index], input.imag[index])
-    return called
-
-
 def _by_parts(function: Callable) -> Callable:
     """Returns a function that moves the elements of one tensor."""
     def called(input, *args, **options):
@@ -93,6 +74,17 @@ def _by_parts(function: Callable) -> Callable:
             return function(input, *args, **options)
         return torch.complex(function(input.real, *args, **options),
                              function(input.imag, *args, **options))
+    return called
+
+
+def _element(function: Callable) -> Callable:
+    """Returns torch.Tensor.__getitem__, which exporters write by slices alone."""
+    parts = _by_parts(function)
+
+    def called(input, index):
+        chosen = index if isinstance(index, tuple) else (index,)
+        slices = all(isinstance(one, slice) or one is Ellipsis for one in chosen)
+        return (function if slices else parts)(input, index)
     return called
 
 
@@ -123,11 +115,8 @@ def _assigned(function: Callable) -> Callable:
         chosen = index if isinstance(index, tuple) else (index,)
         if any(one is Ellipsis for one in chosen):
             chosen = (*chosen, slice(None))
-        if _is_complex(value) and isinstance(value, torch.Tensor):
-            value = torch.stack([value.real, value.imag], -1)
-        else:
-            parts = [torch.as_tensor(part(value)) for part in (_real, _imaginary)]
-            value = torch.stack(parts, -1).to(input.real.dtype)
+        parts = [torch.as_tensor(part(value)) for part in (_real, _imaginary)]
+        value = torch.stack(parts, -1).to(input.real.dtype)
         return function(torch.view_as_real(input), chosen, value)
     return called
 
@@ -146,26 +135,20 @@ def _zeros_like(input, **options):
     """Is torch.zeros_like, whose parts can be assigned."""
     if options or not _is_complex(input):
         return torch.zeros_like(input, **options)
-    return torch.view_as_complex(torch.zeros(*input.shape, 2,
-                                             dtype=input.real.dtype,
-                                             device=input.device))
+    return _zeros(input.shape, dtype=input.dtype, device=input.device)
 
 
 def _transform(name: str) -> Callable:
     """Returns a function of torch.fft, which fills a spectrum up with zeros."""
     function = getattr(torch.fft, name)
+    padded = _by_parts(torch.nn.functional.pad)
 
     def called(input, n=None, dim=-1, norm=None):
         if n is not None and _is_complex(input):
             length = n // 2 + 1 if name in ("irfft", "hfft") else n
-            missing = length - input.size(dim)
-            if missing > 0:
-                shape = list(input.shape)
-                shape[dim] = missing
-                zeros = torch.zeros(shape, dtype=input.real.dtype,
-                                    device=input.device)
-                input = torch.complex(*(torch.cat([part, zeros], dim)
-                                        for part in (input.real, input.imag)))
+            missing = max(0, length - input.size(dim))
+            after = input.ndim - 1 - dim % input.ndim
+            input = padded(input, [0, 0] * after + [0, missing])
         return function(input, n, dim, norm)
     return called
 

@@ -10,7 +10,6 @@ import torch
 
 from ._gradients import with_gradient
 from ._library import Error, InvalidArgument
-from ._sizes import may_vary
 
 #: Stands for the logarithm of 0: sums of it are finite, and so gradients are.
 _NEVER = -1e30
@@ -31,7 +30,7 @@ def _lengths(lengths, samples, like: torch.Tensor) -> torch.Tensor:
 
 
 def _check_frames(frames) -> None:
-    if may_vary(frames):
+    if isinstance(frames, torch.SymInt):
         raise Error("ctc_loss of a number of frames that may vary: zg.export "
                     "writes it out for a fixed number. Pad the samples to one "
                     "length, and give their own as input_lengths")

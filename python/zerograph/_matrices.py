@@ -13,7 +13,6 @@ from __future__ import annotations
 import torch
 
 from ._library import Error
-from ._sizes import may_vary
 
 #: A file has as many steps as a matrix has columns.
 _LARGEST = 64
@@ -30,7 +29,7 @@ def refuse(name: str, *_, **__):
 def columns_of(matrix: torch.Tensor, name: str) -> int:
     """Returns how many columns a matrix has, which must be fixed and few."""
     n = matrix.shape[-1]
-    if may_vary(n):
+    if isinstance(n, torch.SymInt):
         raise Error(
             f"{name} of a matrix whose size may vary: no exporter writes it, and "
             "zg.export writes it out for a fixed size alone. If it is one of "

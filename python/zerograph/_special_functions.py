@@ -15,7 +15,6 @@ import torch
 
 from ._gradients import with_gradient
 from ._library import Error
-from ._sizes import may_vary
 
 #: (lgamma(2 + t) / t) on [-0.5, 0.5], to 1e-11.
 _LOG_GAMMA = (-5.279721809e-05, 0.0001150035554, -0.000220863584,
@@ -107,16 +106,24 @@ def _multivariate_log_gamma(input: torch.Tensor, p: int) -> torch.Tensor:
             p * (p - 1) / 4 * math.log(math.pi))
 
 
+def _gamma_terms(input: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """Returns what the derivatives of lgamma are made of: the angle of a
+    reflection, the argument of the series, and the reciprocals of what it was
+    shifted over."""
+    x, angle = _mirrored(input)
+    z, small, low = _shifted(x, 8)
+    passed = torch.stack([1 / (low + k) for k in range(8)])
+    return angle, z, torch.where(small, passed, 0.0)
+
+
 def _digamma(input: torch.Tensor) -> torch.Tensor:
     """Is torch.digamma."""
     input = _floating(input)
-    x, angle = _mirrored(input)
-    z, small, low = _shifted(x, 8)
+    angle, z, passed = _gamma_terms(input)
     inverse = 1 / z
     squared = inverse * inverse
     series = squared * _polynomial(squared, (1 / 252, -1 / 120, 1 / 12))
-    shift = sum(1 / (low + k) for k in range(8))
-    value = (z.log() - 0.5 * inverse - series - torch.where(small, shift, 0.0))
+    value = z.log() - 0.5 * inverse - series - passed.sum(0)
     return torch.where(input > 0, value,
                        value - math.pi * angle.cos() / angle.sin())
 
@@ -124,13 +131,11 @@ def _digamma(input: torch.Tensor) -> torch.Tensor:
 def _trigamma(input: torch.Tensor) -> torch.Tensor:
     """Is torch.polygamma of order 1."""
     input = _floating(input)
-    x, angle = _mirrored(input)
-    z, small, low = _shifted(x, 8)
+    angle, z, passed = _gamma_terms(input)
     inverse = 1 / z
     squared = inverse * inverse
     series = inverse * squared * _polynomial(squared, (1 / 42, -1 / 30, 1 / 6))
-    shift = sum((1 / (low + k))**2 for k in range(8))
-    value = inverse + 0.5 * squared + series + torch.where(small, shift, 0.0)
+    value = inverse + 0.5 * squared + series + passed.square().sum(0)
     return torch.where(input > 0, value, (math.pi / angle.sin())**2 - value)
 
 
@@ -221,7 +226,7 @@ def _cumulative_product(input: torch.Tensor, dim: int, *,
                         dtype: torch.dtype | None = None) -> torch.Tensor:
     """Is torch.cumprod: each step multiplies by what is twice as far before."""
     size = input.size(dim) if input.ndim else 1
-    if may_vary(size):
+    if isinstance(size, torch.SymInt):
         raise Error("torch.cumprod along a dim whose size may vary, as that of "
                     "samples: zg.export writes it out for a fixed size alone")
     dtype = dtype or (input.dtype if input.is_floating_point() else torch.int64)

@@ -16,16 +16,15 @@ def _masked_scatter(input, mask, source):
     return torch.where(mask, chosen.view_as(input).to(input.dtype), input)
 
 
-_subtracted = torch.Tensor.__rsub__
-
-
-def _subtracted_from(input, other):
-    """Is torch.Tensor.__rsub__: of integers and a number with a fraction, as in
-    `1.0 - mask`, the newer exporter makes an operator that there is not."""
-    if isinstance(other, float) and not (input.is_floating_point() or
-                                         input.is_complex()):
-        input = input.to(torch.get_default_dtype())
-    return _subtracted(input, other)
+def _subtracted_from(function):
+    """Returns torch.Tensor.__rsub__: of integers and a number with a fraction, as
+    in `1.0 - mask`, the newer exporter makes an operator that there is not."""
+    def called(input, other):
+        if isinstance(other, float) and not (input.is_floating_point() or
+                                             input.is_complex()):
+            input = input.to(torch.get_default_dtype())
+        return function(input, other)
+    return called
 
 
 def _sum(input, other, *, alpha=1, **options):
@@ -51,23 +50,13 @@ def _squeezed(input, *dims, **named):
     return input
 
 
-def _largest(input):
-    """Is torch.amax or torch.max of all elements, among which the largest share
-    the gradient."""
-    return input.flatten().amax(0)
-
-
-def _smallest(input):
-    """Is the same of the smallest."""
-    return input.flatten().amin(0)
-
-
-def _of_all(function, written):
-    """Returns a function that is `written` of a tensor alone, and else as it
-    was."""
+def _extreme(function, name):
+    """Returns a function that takes the extreme of all elements of a tensor alone
+    by this method, by which equal ones share the gradient."""
     def called(*args, **kwargs):
-        alone = len(args) == 1 and not kwargs
-        return (written if alone else function)(*args, **kwargs)
+        if len(args) == 1 and not kwargs:
+            return getattr(args[0].flatten(), name)(0)
+        return function(*args, **kwargs)
     return called
 
 
@@ -143,16 +132,16 @@ def _istft(input, n_fft, hop_length=None, win_length=None, window=None,
 
 
 WRITTEN = {
-    **{one: _of_all(one, _largest)
+    **{one: _extreme(one, "amax")
        for one in (torch.amax, torch.Tensor.amax, torch.max, torch.Tensor.max)},
-    **{one: _of_all(one, _smallest)
+    **{one: _extreme(one, "amin")
        for one in (torch.amin, torch.Tensor.amin, torch.min, torch.Tensor.min)},
     **dict.fromkeys((torch.atan2, torch.arctan2, torch.Tensor.atan2,
                      torch.Tensor.arctan2), _angle),
     **dict.fromkeys((torch.angle, torch.Tensor.angle), _angle_of),
     torch.Tensor.masked_scatter: _masked_scatter,
     torch.masked_scatter: _masked_scatter,
-    torch.Tensor.__rsub__: _subtracted_from,
+    torch.Tensor.__rsub__: _subtracted_from(torch.Tensor.__rsub__),
     torch.add: _sum,
     **{one: _over_all(one) for one in (torch.mean, torch.Tensor.mean, torch.sum,
                                        torch.Tensor.sum)},

@@ -31,7 +31,7 @@ def _detached(x: torch.Tensor) -> torch.Tensor:
     return _stop(x.detach())  # which has no requires_grad
 
 
-def _hard_gumbel(logits, tau=1, hard=False, eps=1e-10, dim=-1):
+def _gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
     """Is torch.nn.functional.gumbel_softmax, within which detach() is not
     seen."""
     soft = torch.nn.functional.gumbel_softmax(logits, tau, False, eps, dim)
@@ -42,12 +42,20 @@ def _hard_gumbel(logits, tau=1, hard=False, eps=1e-10, dim=-1):
             soft)
 
 
-def _dropped(input, p=0.5, training=True, inplace=False):
+def _dropout(input, p=0.5, training=True, inplace=False):
     """Is torch.nn.functional.dropout, by factors that are the gradient's too: a
     file whose dropout is turned off has them all 1."""
     if not training or p == 0:
         return input
     return input * torch.nn.functional.dropout(torch.ones_like(input), p)
+
+
+_WRITTEN = {
+    torch.Tensor.detach: _detached,
+    torch.detach: _detached,
+    torch.nn.functional.gumbel_softmax: _gumbel_softmax,
+    torch.nn.functional.dropout: _dropout,
+}
 
 
 class _Stops(torch.overrides.TorchFunctionMode):
@@ -56,13 +64,7 @@ class _Stops(torch.overrides.TorchFunctionMode):
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        if func in (torch.Tensor.detach, torch.detach):
-            return _detached(args[0])
-        if func is torch.nn.functional.gumbel_softmax:
-            return _hard_gumbel(*args, **kwargs)
-        if func is torch.nn.functional.dropout:
-            return _dropped(*args, **kwargs)
-        result = func(*args, **kwargs)
+        result = _WRITTEN.get(func, func)(*args, **kwargs)
         if func is torch.autograd.grad and not _has_graph(*args, **kwargs):
             return tuple(None if one is None else _detached(one)
                          for one in result)
@@ -161,15 +163,13 @@ def _refuse_statistics(module: torch.nn.Module) -> None:
                 "evaluation, or take another norm")
 
 
-def _fakes(arrays: tuple, dims: list[dict[int, str]]) -> tuple:
-    """Returns arrays without data, whose sizes in these dims are symbols, and
-    the environment that knows what is asked of the symbols."""
-    symbols = ShapeEnv(duck_shape=False)
-    mode = FakeTensorMode(shape_env=symbols, allow_non_fake_inputs=True)
+def _fakes(mode: FakeTensorMode, arrays: tuple,
+           dims: list[dict[int, str]]) -> tuple:
+    """Returns arrays without data, whose sizes in these dims are symbols."""
     return tuple(mode.from_tensor(array, symbolic_context=StatelessSymbolicContext(
         dynamic_sizes=[DimDynamic.DYNAMIC if axis in own else DimDynamic.STATIC
                        for axis in range(array.ndim)]))
-        for array, own in zip(arrays, dims)), mode, symbols
+        for array, own in zip(arrays, dims))
 
 
 def _holds_for_others(symbols: ShapeEnv) -> bool:
@@ -196,7 +196,9 @@ def traced(module: torch.nn.Module, arrays: tuple,
             return torch.func.functional_call(
                 module, (parameters, buffers), given)
 
-    fakes, mode, symbols = _fakes(arrays, dims)
+    symbols = ShapeEnv(duck_shape=False)
+    mode = FakeTensorMode(shape_env=symbols, allow_non_fake_inputs=True)
+    fakes = _fakes(mode, arrays, dims)
     tensors = tuple({name: mode.from_tensor(one, static_shapes=True)
                      for name, one in named}
                     for named in (module.named_parameters(),

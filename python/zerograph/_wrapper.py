@@ -65,13 +65,12 @@ def _refuse_names(module: torch.nn.Module, names) -> None:
 
 def check_module(module: torch.nn.Module) -> None:
     """Refuses what only wraps a module."""
-    for inner in ("_orig_mod", "module"):
-        if isinstance(getattr(module, inner, None), torch.nn.Module) and (
-                type(module).__name__ in ("OptimizedModule", "DataParallel",
-                                          "DistributedDataParallel")):
-            raise InvalidArgument(
-                f"the module is a {type(module).__name__}, expected the module "
-                f"that it wraps: give its .{inner}")
+    inner = {"OptimizedModule": "_orig_mod", "DataParallel": "module",
+             "DistributedDataParallel": "module"}.get(type(module).__name__)
+    if inner:
+        raise InvalidArgument(
+            f"the module is a {type(module).__name__}, expected the module that it "
+            f"wraps: give its .{inner}")
 
 
 def parameters_of(module: torch.nn.Module) -> Mapping[str, inspect.Parameter]:
