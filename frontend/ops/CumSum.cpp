@@ -10,11 +10,7 @@ namespace zerograph::frontend {
 namespace {
 
 int64_t cumsumAxis(Op &op) {
-  const HostTensor &axis = op.constant(1, "axis");
-  if (axis.size() != 1) {
-    fail("axis must be one number");
-  }
-  return normalizeAxis(axis.intAt(0), op.shape(0).size());
+  return normalizeAxis(op.constantInt(1, "axis"), op.shape(0).size());
 }
 
 void emitCumSum(Op &op) {

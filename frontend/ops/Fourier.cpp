@@ -38,26 +38,26 @@ int64_t checked(int64_t number, const char *what) {
 }
 
 int64_t scalar(Op &op, int i, const char *what) {
-  const HostTensor &tensor = op.constant(i, what);
-  if (tensor.size() != 1) {
-    fail(what, " must be one number");
-  }
-  int64_t number = tensor.intAt(0);
-  return checked(number, what);
+  return checked(op.constantInt(i, what), what);
 }
 
-/// Returns cos(2 pi turns / length + (i - j) pi/2), where `turns` are integers
-/// and i and j, the parts of input and output, are the indices of two dims.
-Value cosines(Emitter &emit, Value turns, const Transform &transform, int64_t i,
-              int64_t j, mlir::Type element) {
-  Shape shape = Emitter::shapeOf(turns);
-  mlir::Type index = Emitter::elementOf(turns);
+/// The dims whose indices are n, k, and the parts of an input and an output.
+struct Dims {
+  int64_t point, number, from, to;
+};
+
+/// Returns cos(sign 2 pi n k / length + (from - to) pi/2).
+Value cosines(Emitter &emit, const Shape &shape, const Dims &dims,
+              const Transform &transform, mlir::Type element) {
+  auto at = [&](int64_t dim) {
+    return emit.iota(dim, shape, emit.builder.getI64Type());
+  };
   // In quarters of a step, which are exact.
   auto quarter = double(transform.length);
-  Value quarters = emit.add(
-      emit.mul(turns, 4.0 * double(transform.sign)),
-      emit.mul(emit.sub(emit.iota(i, shape, index), emit.iota(j, shape, index)),
-               quarter));
+  Value quarters =
+      emit.add(emit.mul(emit.mul(at(dims.point), at(dims.number)),
+                        4.0 * double(transform.sign)),
+               emit.mul(emit.sub(at(dims.from), at(dims.to)), quarter));
   quarters = emit.binary(BinaryKind::mod, quarters, 4 * quarter);
   // In f64, so that each number is as exact as the element can say.
   Value angles = emit.mul(emit.convert(quarters, emit.builder.getF64Type()),
@@ -68,13 +68,9 @@ Value cosines(Emitter &emit, Value turns, const Transform &transform, int64_t i,
 /// Transforms `[rows, points, parts]`, by one product.
 Value transformAtOnce(Emitter &emit, Value x, const Transform &transform) {
   Shape from = Emitter::shapeOf(x);
-  mlir::Type index = emit.builder.getI64Type();
   Shape shape{from[1], from[2], transform.outputs, transform.parts};
-  Value turns = emit.binary(
-      BinaryKind::mod,
-      emit.mul(emit.iota(0, shape, index), emit.iota(2, shape, index)),
-      double(transform.length));
-  Value matrix = cosines(emit, turns, transform, 1, 3, Emitter::elementOf(x));
+  Value matrix =
+      cosines(emit, shape, {0, 2, 1, 3}, transform, Emitter::elementOf(x));
   Value product = emit.matmul(
       emit.reshape(x, {from[0], from[1] * from[2]}),
       emit.reshape(matrix, {shape[0] * shape[1], shape[2] * shape[3]}));
@@ -85,11 +81,8 @@ Value transformAtOnce(Emitter &emit, Value x, const Transform &transform) {
 /// length).
 Value turned(Emitter &emit, Value x, const Transform &transform) {
   Shape from = Emitter::shapeOf(x);
-  mlir::Type index = emit.builder.getI64Type();
-  Shape shape{from[1], from[2], 1, 2};
-  Value turns =
-      emit.mul(emit.iota(0, shape, index), emit.iota(1, shape, index));
-  Value factors = cosines(emit, turns, transform, 2, 3, Emitter::elementOf(x));
+  Value factors = cosines(emit, {from[1], from[2], 1, 2}, {0, 1, 2, 3},
+                          transform, Emitter::elementOf(x));
   factors = emit.reshape(factors, {from[1], from[2], 2});
   auto part = [&](Value numbers, int64_t which) {
     return emit.sliceAxis(numbers, Emitter::rankOf(numbers) - 1, which, 1);
@@ -170,11 +163,7 @@ void checkComplex(Op &op, size_t least) {
 int64_t axisOfDft(Op &op, int64_t rank) {
   int64_t axis = op.opset() < 20 ? op.intAttribute("axis", 1) : -2;
   if (op.opset() >= 20 && op.hasInput(2)) {
-    const HostTensor &given = op.constant(2, "axis");
-    if (given.size() != 1) {
-      fail("axis must be one number");
-    }
-    axis = given.intAt(0);
+    axis = op.constantInt(2, "axis");
   }
   axis = normalizeAxis(axis, size_t(rank));
   if (axis == rank - 1) {
@@ -250,13 +239,8 @@ void emitStft(Op &op) {
   }
   int64_t bins = oneSided ? length / 2 + 1 : length;
   mlir::Type element = Emitter::elementOf(op.value(0));
-  mlir::Type index = emit.builder.getI64Type();
   Shape weights{bins, 2, parts, length};
-  Value turns = emit.binary(
-      BinaryKind::mod,
-      emit.mul(emit.iota(0, weights, index), emit.iota(3, weights, index)),
-      double(length));
-  Value matrix = cosines(emit, turns, {length}, 2, 1, element);
+  Value matrix = cosines(emit, weights, {3, 0, 2, 1}, {length}, element);
   if (op.hasInput(2)) {
     matrix = emit.mul(matrix, emit.convert(op.value(2), element));
   }

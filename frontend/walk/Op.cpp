@@ -44,6 +44,14 @@ const HostTensor &Op::constant(int i, const char *what) {
   return *tensor;
 }
 
+int64_t Op::constantInt(int i, const char *what) {
+  const HostTensor &tensor = constant(i, what);
+  if (tensor.size() != 1) {
+    fail(what, " must be one number");
+  }
+  return tensor.intAt(0);
+}
+
 std::vector<int64_t> Op::constantInts(int i, const char *what) {
   return constant(i, what).toInts();
 }

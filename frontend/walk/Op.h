@@ -55,6 +55,8 @@ public:
   /// Returns input i, which must be a constant; `what` names it in the error.
   const HostTensor &constant(int i, const char *what);
   std::vector<int64_t> constantInts(int i, const char *what);
+  /// Returns the one number of input i, a constant.
+  int64_t constantInt(int i, const char *what);
   /// Returns these, or, in older versions of the operator, the attribute.
   std::vector<int64_t> intsInput(int i, const char *name);
   bool hasIntsInput(int i, const char *name) const {
