@@ -34,7 +34,9 @@ LogicalResult CudaCode::add(Operation *op, plan::Kernel &kernel) {
   kernel.set_symbol(info->symbol);
   kernel.set_scratch_bytes(uint64_t(info->scratchBytes));
   if (info->multiplied) {
-    kernel.add_operations()->set_type(planType(info->multiplied));
+    plan::Operations &products = *kernel.add_operations();
+    products.set_type(planType(info->multiplied));
+    products.set_multiply_adds(uint64_t(info->repeated));
   }
   for (const CudaLaunch &launch : info->launches) {
     plan::CudaLaunch &entry = *kernel.mutable_cuda()->add_launches();

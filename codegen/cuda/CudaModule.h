@@ -41,6 +41,8 @@ struct CudaKernelInfo {
   int64_t scratchBytes = 0;
   /// The type of 16 bits that tensor cores multiply in it; null: they do not.
   Type multiplied = {};
+  /// How many products of two numbers it computes more than once.
+  int64_t repeated = 0;
 };
 
 /// Collects kernels in one module.

@@ -15,7 +15,8 @@
 //   that adds reads that row too, which counts as written.
 // - Attention: what a block of queries, or of keys, reads again of its head is
 //   in a cache. Blocks that the mask leaves nothing of by its structure count
-//   nothing. The scores are multiplied once in forward, twice in backward.
+//   nothing. The scores are multiplied once in forward, twice in backward;
+//   a device adds what its blocks repeat besides.
 // - A value that several sweeps use counts once in rows of at most
 //   nn::kRowSegment columns, as if every device kept it, which they do as far
 //   as registers or the stack suffice; in longer rows it counts once a sweep.

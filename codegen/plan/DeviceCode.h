@@ -16,7 +16,8 @@ public:
   /// Generates `op`, an nn.kernel or nn.matmul, each call anew: who calls does
   /// so once for equal ones. Sets the kernel's symbol and how it is launched,
   /// not what launches bring; of its operations, adds an entry for the type
-  /// that its products multiply, if that is not the one that they are added in.
+  /// that its products multiply, if that is not the one that they are added in,
+  /// with those that it repeats.
   virtual LogicalResult add(Operation *op, zerograph::plan::Kernel &kernel) = 0;
 
   /// Adds what a machine must have to run the plan, whose steps are there.

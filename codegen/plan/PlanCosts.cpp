@@ -73,8 +73,9 @@ LogicalResult mlir::zg::writeCost(Operation *kernel, plan::Kernel &entry) {
   }
   entry.set_elements(uint64_t(cost->elements));
   if (entry.operations_size() > 0) { // its products are of 16 bits
-    entry.mutable_operations(0)->set_multiply_adds(
-        uint64_t(cost->f32.multiplyAdds));
+    plan::Operations &products = *entry.mutable_operations(0);
+    products.set_multiply_adds(products.multiply_adds() +
+                               uint64_t(cost->f32.multiplyAdds));
     cost->f32.multiplyAdds = 0;
   }
   writeOperations(plan::F32, cost->f32, entry);

@@ -192,9 +192,12 @@ FailureOr<CudaKernelInfo> cuda::emitAttention(ImplicitLocOpBuilder &b,
                        : Forward(body, loops, name).emit(item);
   }
   body.finish();
-  CudaKernelInfo info = onlyLaunch({name.str(), loops.items(), threads});
+  int64_t sharers = tensor ? TensorAttention::sharersOf(loops) : 1;
+  CudaKernelInfo info =
+      onlyLaunch({name.str(), loops.items() * sharers, threads});
   if (tensor) {
     info.multiplied = TensorAttention::elementOf(loops);
+    info.repeated = TensorAttention::repeatedBy(loops);
   }
   return info;
 }

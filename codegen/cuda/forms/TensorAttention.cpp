@@ -12,20 +12,15 @@ using namespace mlir::zg::cuda;
 
 namespace {
 
-/// Counts the numbers of 16 bits of one access.
-constexpr int64_t kPiece = kAccessBytes / 2;
-/// Is the largest size of heads that leaves registers for sums.
-constexpr int64_t kMostSize = 128;
-
 /// Returns whether each piece of a row of a leaf is in a buffer, at a multiple
 /// of its bytes.
-bool canCopy(const Node &node) {
+bool canCopy(const Node &node, int64_t piece) {
   return node.kind == Node::Kind::Load && node.level == Level::Column &&
          node.access.isContiguous() && !node.access.inner.front().isBounded() &&
          llvm::none_of(node.access.outer,
                        [](const ViewDim &dim) { return dim.isBounded(); }) &&
          !node.view.indirection && isa<BlockArgument>(node.view.base) &&
-         alignedElements(node, kPiece) == kPiece;
+         alignedElements(node, piece) == piece;
 }
 
 /// Returns which of a thread's numbers is the `place`-th of its row 0 or 1.
@@ -36,11 +31,29 @@ int64_t numberOf(int64_t place, int64_t row) {
 } // namespace
 
 Type TensorAttention::elementOf(AttentionLoops &loops) {
-  if (loops.shape.size > kMostSize || loops.shape.valueSize > kMostSize ||
-      !loops.element.isF32()) {
-    return {};
+  return loops.element.isF32() ? loops.storedElement() : Type();
+}
+
+int64_t TensorAttention::sharersOf(const AttentionLoops &loops) {
+  int64_t ofKeys = partsOf(loops.shape.size);
+  int64_t ofValues = partsOf(loops.shape.valueSize);
+  if (!loops.isGradient()) {
+    return ofValues;
   }
-  return loops.storedElement();
+  return isWide(loops) ? ofKeys + ofValues : 1;
+}
+
+int64_t TensorAttention::repeatedBy(const AttentionLoops &loops) {
+  int64_t size = loops.shape.size, valueSize = loops.shape.valueSize;
+  int64_t ofKeys = partsOf(size), ofValues = partsOf(valueSize), repeated = 0;
+  if (!loops.isGradient()) {
+    repeated = (ofValues - 1) * size;
+  } else if (isWide(loops)) {
+    // Blocks of queries and of keys each make scores and their gradients, and
+    // those of values make scores.
+    repeated = 2 * (ofKeys - 1) * (size + valueSize) + ofValues * size;
+  }
+  return loops.seenScores() * repeated;
 }
 
 TensorAttention::TensorAttention(CudaBody &body, AttentionLoops &loops,
@@ -49,12 +62,12 @@ TensorAttention::TensorAttention(CudaBody &body, AttentionLoops &loops,
       cores(body, elementOf(loops)) {
   int64_t size = padded(std::max(shape.size, shape.valueSize));
   bool isLarge = size > kBlock;
-  turn = isLarge || loops.isGradient() ? kBlock / 2 : kBlock;
+  turn = isWide(loops)                   ? kBlock / 4
+         : isLarge || loops.isGradient() ? kBlock / 2
+                                         : kBlock;
   // A gradient of large heads needs the room for rows.
   slots = isLarge && loops.isGradient() ? 1 : 2;
-  // Rows lie an odd number of pieces apart, so that eight of them have pieces
-  // in different banks.
-  int64_t pitch = size + kPiece;
+  int64_t pitch = pitchOf(size);
   columns = {body.declareShared((name + "_columns").str(), l.b.getI16Type(),
                                 slots * 2 * turn * pitch),
              pitch};
@@ -104,14 +117,21 @@ TensorAttention::Values TensorAttention::forTurns(
 }
 
 void TensorAttention::bring(AttentionOperand &operand, const OperandRows &rows,
-                            int64_t count, const SharedMatrix &matrix) {
+                            int64_t count, const SharedMatrix &matrix,
+                            const Columns &part) {
   int64_t width = sharedWidth(*operand.graph, kPiece);
   OperandReader reader(body, operand, width);
   Body &from = reader.body;
   Node *node = operand.stored();
   int64_t cols = from.graph.getDomain().cols;
-  int64_t pieces = padded(cols) / kPiece;
-  bool copies = width == kPiece && canCopy(*node);
+  int64_t pieces = part.count / kPiece;
+  // Returns whether there is a column; null: all are.
+  auto isInside = [&](Value col) {
+    return padded(cols) == cols
+               ? Value()
+               : l.compare(arith::CmpIPredicate::slt, col, l.index(cols));
+  };
+  bool copies = width == kPiece && canCopy(*node, kPiece);
   auto bringPiece = [&](Value number) {
     auto [row, piece] = l.divide(number, pieces);
     Value own = l.min(row, l.sub(rows.count, l.index(1)));
@@ -119,12 +139,11 @@ void TensorAttention::bring(AttentionOperand &operand, const OperandRows &rows,
     from.prepare(node);
     Value col = l.mul(piece, l.index(kPiece));
     Value place = l.add(l.mul(row, l.index(matrix.pitch)), col);
+    col = part.first ? l.add(part.first, col) : col;
     if (copies) {
       Chunk chunk(l.min(col, l.index(cols - kPiece)), {});
-      Value inside = l.compare(arith::CmpIPredicate::slt, col, l.index(cols));
       cores.copy(body.address(matrix.pointer, place, l.b.getI16Type()),
-                 from.address(node, chunk),
-                 padded(cols) == cols ? Value() : inside);
+                 from.address(node, chunk), isInside(col));
       return;
     }
     Values values;
@@ -132,9 +151,7 @@ void TensorAttention::bring(AttentionOperand &operand, const OperandRows &rows,
       Value begin = l.add(col, l.index(i));
       Chunk chunk(l.min(begin, l.index(cols - width)), {});
       Value read = from.lanes.splat(from.vector(node, chunk));
-      if (padded(cols) != cols) {
-        Value inside =
-            l.compare(arith::CmpIPredicate::slt, begin, l.index(cols));
+      if (Value inside = isInside(begin)) {
         read = l.select(inside, read, from.lanes.zero(read.getType()));
       }
       llvm::append_range(values, elementsOf(l, read));
@@ -158,16 +175,24 @@ void TensorAttention::arrive() {
   body.syncBlock();
 }
 
-TensorAttention::Rows TensorAttention::bringRows(AttentionOperand &operand,
-                                                 const OperandRows &rows,
-                                                 int64_t size) {
-  body.syncBlock();
-  bring(operand, rows, kBlock, columns);
-  arrive();
+TensorAttention::Rows
+TensorAttention::bringRows(AttentionOperand &operand, const OperandRows &rows,
+                           int64_t size, const SharedMatrix &by, bool stay) {
   Rows result;
-  Value first = l.mul(cores.warp, l.index(TensorCores::kRows));
-  for (int64_t col = 0; col < size; col += TensorCores::kDepth) {
-    result.fragments.push_back(cores.left(columns, first, col));
+  Value own = l.mul(cores.warp, l.index(TensorCores::kRows));
+  int64_t all = padded(size);
+  for (int64_t first = 0; first < all; first += kPart) {
+    int64_t count = std::min(kPart, all - first);
+    body.syncBlock();
+    bring(operand, rows, kBlock, by, {l.index(first), count});
+    arrive();
+    if (stay && first + count == all) {
+      result.shared = by;
+      return result;
+    }
+    for (int64_t col = 0; col < count; col += TensorCores::kDepth) {
+      result.fragments.push_back(cores.left(by, own, col));
+    }
   }
   body.syncBlock();
   return result;
@@ -179,9 +204,10 @@ TensorAttention::Values TensorAttention::multiply(const Rows &rows,
   Values sums = zeros(turn);
   Value first = l.mul(cores.warp, l.index(TensorCores::kRows));
   for (int64_t depth = 0; depth < size; depth += TensorCores::kDepth) {
-    Fragment left = rows.shared.pointer
-                        ? cores.left(rows.shared, first, depth)
-                        : rows.fragments[depth / TensorCores::kDepth];
+    size_t number = depth / TensorCores::kDepth, kept = rows.fragments.size();
+    int64_t beyond = depth - int64_t(kept) * TensorCores::kDepth;
+    Fragment left = number < kept ? rows.fragments[number]
+                                  : cores.left(rows.shared, first, beyond);
     for (int64_t col = 0; col < turn; col += 2 * TensorCores::kCols) {
       cores.multiply(left, cores.rightByRows(matrix, col, depth),
                      MutableArrayRef(sums).slice(
@@ -193,14 +219,17 @@ TensorAttention::Values TensorAttention::multiply(const Rows &rows,
 
 TensorAttention::Values TensorAttention::addProduct(ValueRange sums,
                                                     ArrayRef<Value> tile,
-                                                    const SharedMatrix &matrix,
-                                                    int64_t size) {
+                                                    SharedMatrix matrix,
+                                                    const Columns &cols) {
+  if (cols.first) {
+    matrix.pointer = body.address(matrix.pointer, cols.first, l.b.getI16Type());
+  }
   Values result(sums);
   for (int64_t row = 0; row * kSums / TensorCores::kCols < int64_t(tile.size());
        row += TensorCores::kDepth) {
     Fragment left =
         cores.left(tile.slice(row / TensorCores::kCols * kSums, 2 * kSums));
-    for (int64_t col = 0; col < size; col += 2 * TensorCores::kCols) {
+    for (int64_t col = 0; col < cols.count; col += 2 * TensorCores::kCols) {
       cores.multiply(left, cores.rightByColumns(matrix, row, col),
                      MutableArrayRef(result).slice(
                          col / TensorCores::kCols * kSums, 2 * kSums));

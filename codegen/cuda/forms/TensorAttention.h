@@ -7,7 +7,9 @@
 // multiplied has 16 bits, sums have 32. The gradient multiplies the scores
 // twice, once for the queries and once for the keys, and once more for a bias:
 // so nothing is added up that another block of threads computes, and bits are
-// always the same. They differ from those of the core ops (AttentionLoops.h),
+// always the same. Registers have room for sums of kPart columns: blocks of
+// threads that compute larger heads share their columns, and each makes the
+// scores itself. Bits differ from those of the core ops (AttentionLoops.h),
 // and may differ between GPUs, as those of a library's products do.
 //
 //===----------------------------------------------------------------------===//
@@ -26,9 +28,13 @@ class TensorAttention {
 public:
   static constexpr int64_t kThreads = 128;
 
-  /// Returns the type of 16 bits that all is multiplied in, or null: heads are
-  /// too large, or something has another type.
+  /// Returns the type of 16 bits that all is multiplied in; null: something has
+  /// another type.
   static Type elementOf(AttentionLoops &loops);
+  /// Returns how many blocks of threads share an item of a kernel.
+  static int64_t sharersOf(const AttentionLoops &loops);
+  /// Returns how many products of two numbers they repeat.
+  static int64_t repeatedBy(const AttentionLoops &loops);
 
   /// Returns how many blocks of threads a multiprocessor holds at least: their
   /// registers suffice, and warps hide how long others' products take.
@@ -40,18 +46,45 @@ public:
 
 protected:
   using Values = SmallVector<Value>;
-  /// Has the rows of a block as a left operand: in registers, a fragment for
-  /// each kDepth columns, or where the threads share them.
+  /// Has the rows of a block as a left operand: their first columns in
+  /// registers, a fragment for each kDepth, the others where the threads share
+  /// them.
   struct Rows {
     SmallVector<Fragment> fragments;
     SharedMatrix shared;
   };
+  /// Has some columns of an operand or a result; null: from the first on.
+  struct Columns {
+    Value first;
+    int64_t count = 0;
+  };
   static constexpr int64_t kBlock = AttentionLoops::kBlock;
+  /// Counts the numbers of 16 bits of one access.
+  static constexpr int64_t kPiece = kAccessBytes / 2;
   static constexpr int64_t kSums = TensorCores::kSums;
+  /// Is the most columns of which a thread has sums.
+  static constexpr int64_t kPart = 128;
+  static_assert(nn::kMaxHeadSize <= 2 * kPart, "padded() makes two parts");
 
-  /// Returns a number of elements as products take it.
-  static int64_t padded(int64_t size) {
-    return int64_t(llvm::alignTo(size, TensorCores::kDepth));
+  /// Returns how far apart rows of so many elements lie: an odd number of
+  /// pieces, so that eight of them have pieces in different banks.
+  static int64_t pitchOf(int64_t size) { return size + kPiece; }
+  /// Returns how many parts rows of so many elements have.
+  static int64_t partsOf(int64_t size) { return llvm::divideCeil(size, kPart); }
+  static bool isWide(const AttentionLoops &loops) {
+    return std::max(loops.shape.size, loops.shape.valueSize) > kPart;
+  }
+  /// Returns a number of elements as products take it, of which each part has
+  /// as many.
+  int64_t padded(int64_t size) const {
+    int64_t parts = isWide(loops) ? 2 : 1;
+    return int64_t(llvm::alignTo(size, parts * TensorCores::kDepth));
+  }
+  /// Returns all columns of rows of so many elements, or those of a part.
+  Columns allOf(int64_t size) const { return {{}, padded(size)}; }
+  Columns partOf(int64_t size, Value part) const {
+    int64_t parts = partsOf(size), count = padded(size) / parts;
+    return {parts == 1 ? Value() : l.mul(part, l.index(count)), count};
   }
   Value number(double value) { return l.real(loops.element, value); }
   Values zeros(int64_t cols) {
@@ -72,24 +105,25 @@ protected:
   Values forTurns(Value lo, Value hi, ValueRange sums,
                   llvm::function_ref<void(const Turn &)> bring,
                   llvm::function_ref<Values(const Turn &, ValueRange)> add);
-  /// Brings `count` rows of an operand to where the threads share them; what is
-  /// beyond its columns is 0. They are there after `arrive`.
+  /// Brings columns of `count` rows of an operand to where the threads share
+  /// them; what is beyond its columns is 0. They are there after `arrive`.
   void bring(AttentionOperand &operand, const OperandRows &rows, int64_t count,
-             const SharedMatrix &matrix);
+             const SharedMatrix &matrix, const Columns &cols);
   /// Waits for all that the threads bring.
   void arrive();
   /// Returns kBlock rows of `size` elements, in registers; they come through
-  /// the shared columns, which are free before and after.
+  /// `by`, which is free before and after. `stay`: the last kPart columns that
+  /// come stay there.
   Rows bringRows(AttentionOperand &operand, const OperandRows &rows,
-                 int64_t size);
+                 int64_t size, const SharedMatrix &by, bool stay = false);
   /// Returns the products of rows and of the columns of a turn, along `size`.
   Values multiply(const Rows &rows, const SharedMatrix &matrix, int64_t size);
-  /// Adds the product of numbers of a tile, rounded, and as many rows of a
-  /// matrix as the tile has columns.
-  Values addProduct(ValueRange sums, ArrayRef<Value> tile,
-                    const SharedMatrix &matrix, int64_t size);
-  /// Stores tiles as rows of a result, from its column `first` on; null: from
-  /// its first.
+  /// Adds the product of numbers of a tile, rounded, and columns of as many
+  /// rows of a matrix as the tile has columns.
+  Values addProduct(ValueRange sums, ArrayRef<Value> tile, SharedMatrix matrix,
+                    const Columns &cols);
+  /// Stores tiles as rows of a result of `size` columns, from its column
+  /// `first` on; null: from its first.
   void storeRows(unsigned result, ArrayRef<Value> sums, const OperandRows &rows,
                  int64_t size,
                  llvm::function_ref<Value(int64_t row, Value)> adjust,

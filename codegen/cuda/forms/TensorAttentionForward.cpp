@@ -10,16 +10,21 @@ using namespace mlir::zg::cuda;
 
 namespace {
 
-/// Computes a block of queries. Its state is, for the thread's two rows, the
-/// maximum so far and the thread's part of the sum; then what values weigh.
+/// Computes a part of a block of queries. Its state is, for the thread's two
+/// rows, the maximum so far and the thread's part of the sum; then what values
+/// weigh.
 class Forward final : public TensorAttention {
 public:
   using TensorAttention::TensorAttention;
 
   void emit(Value item) {
-    std::tie(head, query) = loops.placeOf(l, item, loops.queryBlocks());
+    auto [number, ownPart] = l.divide(item, partsOf(shape.valueSize));
+    part = ownPart;
+    values = partOf(shape.valueSize, part);
+    std::tie(head, query) = loops.placeOf(l, number, loops.queryBlocks());
     query = lastFirst(query);
-    queries = bringRows(loops.q, loops.queriesFrom(l, head, query), shape.size);
+    queries = bringRows(loops.q, loops.queriesFrom(l, head, query), shape.size,
+                        columns);
     auto [lo, hi] = loops.keyBlocksOf(l, query);
     Values state = overBlocks(lo, hi);
     if (loops.mayMaskAll()) {
@@ -35,13 +40,13 @@ private:
   Values overBlocks(Value lo, Value hi) {
     Values state = {number(-kInfinity), number(-kInfinity), number(0),
                     number(0)};
-    llvm::append_range(state, zeros(padded(shape.valueSize)));
+    llvm::append_range(state, zeros(values.count));
     return forTurns(
         lo, hi, state,
         [&](const Turn &keys) {
           OperandRows rows = loops.keysFrom(l, head, keys.first);
-          bring(loops.k, rows, turn, keys.a);
-          bring(loops.v, rows, turn, keys.b);
+          bring(loops.k, rows, turn, keys.a, allOf(shape.size));
+          bring(loops.v, rows, turn, keys.b, values);
         },
         [&](const Turn &keys, ValueRange carried) {
           return addKeys(keys, carried);
@@ -91,8 +96,7 @@ private:
     for (auto [i, sum] : llvm::enumerate(state.drop_front(4))) {
       out.push_back(l.mul(sum, scales[i % kSums / 2]));
     }
-    llvm::append_range(next,
-                       addProduct(out, x, keys.b, padded(shape.valueSize)));
+    llvm::append_range(next, addProduct(out, x, keys.b, {{}, values.count}));
     return next;
   }
   /// Returns whether data mask all keys of some query of the block.
@@ -122,20 +126,23 @@ private:
       inverses.push_back(inverse);
       Value own = l.add(query, rowOf(row));
       Value place = l.add(l.mul(head, l.index(shape.queries)), own);
-      // One of the four threads of a row stores.
+      // One of the four threads of a row stores, in the first part.
+      Value col = l.add(cores.ownCol, part);
       Value stores = l.logicalAnd(
           l.compare(arith::CmpIPredicate::slt, own, l.index(shape.queries)),
-          l.compare(arith::CmpIPredicate::eq, cores.ownCol, l.index(0)));
+          l.compare(arith::CmpIPredicate::eq, col, l.index(0)));
       body.store(body.resultPointer(1), place, most, stores);
       body.store(body.resultPointer(2), place, inverse, stores);
     }
-    storeRows(0, Values(state.drop_front(4)), loops.queriesFrom(l, head, query),
-              shape.valueSize, [&](int64_t row, Value value) {
-                return l.mul(value, inverses[row]);
-              });
+    storeRows(
+        0, Values(state.drop_front(4)), loops.queriesFrom(l, head, query),
+        shape.valueSize,
+        [&](int64_t row, Value value) { return l.mul(value, inverses[row]); },
+        values.first);
   }
 
-  Value query;
+  Value part, query;
+  Columns values;
   Rows queries;
 };
 

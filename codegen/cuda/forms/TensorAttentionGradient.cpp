@@ -15,31 +15,68 @@ class Backward final : public TensorAttention {
 public:
   Backward(CudaBody &body, AttentionLoops &loops, StringRef name)
       : TensorAttention(body, loops, name) {
-    if (slots == 1) {
-      rowsA = {body.declareShared((name + "_rows").str(), l.b.getI16Type(),
-                                  kBlock * columns.pitch),
-               columns.pitch};
+    stay = slots == 1;
+    by = columns;
+    if (stay) {
+      by.pitch = std::min(columns.pitch, pitchOf(kPart));
+      by.pointer = body.declareShared((name + "_rows").str(), l.b.getI16Type(),
+                                      kBlock * by.pitch);
     }
     ofCols = body.declareShared((name + "_softmax").str(), loops.element,
                                 slots * 3 * turn);
   }
 
   void emit(Value item) {
+    auto [ofAll, ownPart] = l.divide(item, sharersOf(loops));
+    Value part = ownPart;
+    int64_t ofKeys = partsOf(shape.size), ofValues = partsOf(shape.valueSize);
     loops.forItem(
-        body, item,
+        body, ofAll,
         [&](Value number, Value query) {
-          head = number;
-          emitQueries(lastFirst(query));
+          inParts(part, 0, ofKeys, [&](Value own) {
+            head = number;
+            emitQueries(lastFirst(query), partOf(shape.size, own));
+          });
         },
         [&](Value keyHead, Value key) {
-          emitKeys(l.mul(keyHead, l.index(shape.group())), key);
+          Value first = l.mul(keyHead, l.index(shape.group()));
+          if (!isWide(loops)) {
+            emitKeys(first, key, allOf(shape.size), allOf(shape.valueSize));
+            return;
+          }
+          inParts(part, 0, ofKeys, [&](Value own) {
+            emitKeys(first, key, partOf(shape.size, own), {});
+          });
+          inParts(part, ofKeys, ofKeys + ofValues, [&](Value own) {
+            emitKeys(first, key, {}, partOf(shape.valueSize, own));
+          });
         },
         [&](Value number, Value query, Value key) {
-          emitBias(number, query, key);
+          inParts(part, 0, 1, [&](Value) { emitBias(number, query, key); });
         });
   }
 
 private:
+  /// Emits for parts [first, end) of an item, counted from 0.
+  void inParts(Value part, int64_t first, int64_t end,
+               llvm::function_ref<void(Value)> emit) {
+    if (sharersOf(loops) == 1) {
+      emit(part);
+      return;
+    }
+    Value own = l.sub(part, l.index(first));
+    Value isOwn =
+        l.compare(arith::CmpIPredicate::ult, own, l.index(end - first));
+    body.when(isOwn, [&] { emit(own); });
+  }
+  /// Has the rows of a block of keys, and the columns of which a block of
+  /// threads computes gradients; without values, it needs no scores' gradients.
+  struct Keys {
+    Value first;
+    Rows k;
+    std::optional<Rows> v;
+    Columns ofKeys, ofValues;
+  };
   /// Holds what the softmax of some queries was.
   struct Softmax {
     Value max, inverse, delta;
@@ -79,21 +116,10 @@ private:
     }
     return result;
   }
-  /// Returns rows in registers, or where there are too few where threads share
-  /// them.
-  Rows bringFirstRows(AttentionOperand &operand, const OperandRows &rows,
-                      int64_t size) {
-    if (!rowsA.pointer) {
-      return bringRows(operand, rows, size);
-    }
-    bring(operand, rows, kBlock, rowsA);
-    return {{}, rowsA};
-  }
-
-  void emitQueries(Value query) {
+  void emitQueries(Value query, const Columns &cols) {
     OperandRows rows = loops.queriesFrom(l, head, query);
-    Rows q = bringFirstRows(loops.q, rows, shape.size);
-    Rows dout = bringRows(loops.dout, rows, shape.valueSize);
+    Rows dout = bringRows(loops.dout, rows, shape.valueSize, by);
+    Rows q = bringRows(loops.q, rows, shape.size, by, stay);
     Softmax own[] = {softmaxOf(l.add(query, rowOf(0))),
                      softmaxOf(l.add(query, rowOf(1)))};
     auto [lo, hi] = loops.keyBlocksOf(l, query);
@@ -103,50 +129,64 @@ private:
       hi = l.select(all, l.index(loops.keyBlocks()), hi);
     }
     Values dq = forTurns(
-        lo, hi, zeros(padded(shape.size)),
+        lo, hi, zeros(cols.count),
         [&](const Turn &keys) {
-          OperandRows cols = loops.keysFrom(l, head, keys.first);
-          bring(loops.k, cols, turn, keys.a);
-          bring(loops.v, cols, turn, keys.b);
+          OperandRows ofTurn = loops.keysFrom(l, head, keys.first);
+          bring(loops.k, ofTurn, turn, keys.a, allOf(shape.size));
+          bring(loops.v, ofTurn, turn, keys.b, allOf(shape.valueSize));
         },
         [&](const Turn &keys, ValueRange carried) {
           auto [weights, gradients] = computeGradients(
-              q, dout, keys, query, keys.first, /*rowsAreKeys=*/false,
+              q, &dout, keys, query, keys.first, /*rowsAreKeys=*/false,
               [&](int64_t, int64_t row) { return own[row]; });
-          return addProduct(carried, gradients, keys.a, padded(shape.size));
+          return addProduct(carried, gradients, keys.a, cols);
         });
-    storeRows(0, dq, rows, shape.size, same);
+    storeRows(0, dq, rows, shape.size, same, cols.first);
   }
-  /// Computes a block of keys, whose heads of queries begin with `first`.
-  void emitKeys(Value first, Value key) {
-    head = first;
+  Keys bringKeys(Value key, bool needsValues) {
     OperandRows rows = loops.keysFrom(l, head, key);
-    Rows k = bringFirstRows(loops.k, rows, shape.size);
-    Rows v = bringRows(loops.v, rows, shape.valueSize);
-    Values sums = zeros(padded(shape.size));
-    size_t ofKeys = sums.size();
-    llvm::append_range(sums, zeros(padded(shape.valueSize)));
+    Keys keys;
+    keys.first = key;
+    if (needsValues) {
+      keys.v = bringRows(loops.v, rows, shape.valueSize, by);
+    }
+    keys.k = bringRows(loops.k, rows, shape.size, by, stay);
+    return keys;
+  }
+  /// Computes a block of keys, whose heads of queries begin with `first`:
+  /// columns of the gradients of keys and of values.
+  void emitKeys(Value first, Value key, const Columns &ofKeys,
+                const Columns &ofValues) {
+    head = first;
+    Keys keys = bringKeys(key, /*needsValues=*/ofKeys.count > 0);
+    keys.ofKeys = ofKeys;
+    keys.ofValues = ofValues;
+    Values sums = zeros(ofKeys.count);
+    size_t count = sums.size();
+    llvm::append_range(sums, zeros(ofValues.count));
     sums = body.loop(l.index(0), l.index(shape.group()), 1, sums,
                      [&](Value member, ValueRange carried) {
                        head = l.add(first, member);
-                       return addHead(k, v, key, ofKeys, carried);
+                       return addHead(keys, carried);
                      });
-    storeRows(1, ArrayRef(sums).take_front(ofKeys), rows, shape.size, same);
-    storeRows(2, ArrayRef(sums).drop_front(ofKeys), rows, shape.valueSize,
-              same);
+    OperandRows rows = loops.keysFrom(l, first, key);
+    storeRows(1, ArrayRef(sums).take_front(count), rows, shape.size, same,
+              ofKeys.first);
+    storeRows(2, ArrayRef(sums).drop_front(count), rows, shape.valueSize, same,
+              ofValues.first);
   }
-  /// Adds what the queries of a head contribute to the gradients of keys, the
-  /// first `ofKeys` sums, and of values.
-  Values addHead(const Rows &k, const Rows &v, Value key, size_t ofKeys,
-                 ValueRange sums) {
+  /// Adds what the queries of a head contribute to the gradients of keys, whose
+  /// sums are first, and of values.
+  Values addHead(const Keys &keys, ValueRange sums) {
     auto addBlocks = [&](Value lo, Value hi, ValueRange before) {
       return forTurns(
-          lo, hi, before, [&](const Turn &queries) { bringQueries(queries); },
+          lo, hi, before,
+          [&](const Turn &queries) { bringQueries(keys, queries); },
           [&](const Turn &queries, ValueRange carried) {
-            return addQueries(k, v, queries, key, ofKeys, carried);
+            return addQueries(keys, queries, carried);
           });
     };
-    auto [lo, hi] = loops.queryBlocksOf(l, key);
+    auto [lo, hi] = loops.queryBlocksOf(l, keys.first);
     if (!loops.mayMaskAll()) {
       return addBlocks(lo, hi, sums);
     }
@@ -168,14 +208,14 @@ private:
               [&] { return Values(carried); });
         });
   }
-  Values addQueries(const Rows &k, const Rows &v, const Turn &queries,
-                    Value key, size_t ofKeys, ValueRange sums) {
+  Values addQueries(const Keys &keys, const Turn &queries, ValueRange sums) {
     auto [weights, gradients] =
-        gradientsOfKeys(k, v, queries, key, /*isOfBias=*/false);
-    Values next = addProduct(sums.take_front(ofKeys), gradients, queries.a,
-                             padded(shape.size));
-    llvm::append_range(next, addProduct(sums.drop_front(ofKeys), weights,
-                                        queries.b, padded(shape.valueSize)));
+        gradientsOfKeys(keys, queries, /*isOfBias=*/false);
+    size_t count = zeros(keys.ofKeys.count).size();
+    Values next =
+        addProduct(sums.take_front(count), gradients, queries.a, keys.ofKeys);
+    llvm::append_range(next, addProduct(sums.drop_front(count), weights,
+                                        queries.b, {{}, keys.ofValues.count}));
     return next;
   }
   /// Computes a block of the bias of a head that each sample has, a turn of its
@@ -200,15 +240,11 @@ private:
   Values addSample(const Turn &queries, Value query, Value key,
                    ValueRange sums) {
     auto add = [&] {
-      body.syncBlock();
-      OperandRows rows = loops.keysFrom(l, head, key);
-      Rows k = bringFirstRows(loops.k, rows, shape.size);
-      Rows v = bringRows(loops.v, rows, shape.valueSize);
-      bringQueries(queries);
+      Keys keys = bringKeys(key, /*needsValues=*/true);
+      bringQueries(keys, queries);
       arrive();
       return AttentionLoops::added(
-          l, sums,
-          gradientsOfKeys(k, v, queries, key, /*isOfBias=*/true).second);
+          l, sums, gradientsOfKeys(keys, queries, /*isOfBias=*/true).second);
     };
     Value seen = loops.sees(l, query, key, [&] {
       return loops.mayMaskAll() ? isMasked(query)
@@ -226,20 +262,21 @@ private:
         [&](Value place) { return ofQuery(loops.max, l.add(query, place)); });
   }
   /// Brings what the gradient needs of a turn's queries.
-  void bringQueries(const Turn &queries) {
-    OperandRows cols = loops.queriesFrom(l, head, queries.first);
-    bring(loops.q, cols, turn, queries.a);
-    bring(loops.dout, cols, turn, queries.b);
+  void bringQueries(const Keys &keys, const Turn &queries) {
+    OperandRows rows = loops.queriesFrom(l, head, queries.first);
+    bring(loops.q, rows, turn, queries.a, allOf(shape.size));
+    bring(loops.dout, rows, turn, queries.b,
+          keys.v ? allOf(shape.valueSize) : keys.ofValues);
     bringSoftmax(queries);
   }
   /// Returns the probabilities of a tile of keys by a turn's queries, and the
   /// gradients of its scores or of the bias.
-  std::pair<Values, Values> gradientsOfKeys(const Rows &k, const Rows &v,
-                                            const Turn &queries, Value key,
-                                            bool isOfBias) {
+  std::pair<Values, Values>
+  gradientsOfKeys(const Keys &keys, const Turn &queries, bool isOfBias) {
     SmallVector<Softmax> own = softmaxOfCols(queries);
     return computeGradients(
-        k, v, queries, queries.first, key, /*rowsAreKeys=*/true,
+        keys.k, keys.v ? &*keys.v : nullptr, queries, queries.first, keys.first,
+        /*rowsAreKeys=*/true,
         [&](int64_t number, int64_t) {
           return own[number / kSums * 2 + number % 2];
         },
@@ -247,50 +284,58 @@ private:
   }
   /// Returns the probabilities of a tile, and the gradients of its scores or of
   /// the bias. Rows of `first` and columns a make the scores, rows of `second`
-  /// and columns b the gradients of probabilities.
+  /// and columns b the gradients of probabilities; null: none are returned.
   std::pair<Values, Values>
-  computeGradients(const Rows &first, const Rows &second, const Turn &cols,
+  computeGradients(const Rows &first, const Rows *second, const Turn &cols,
                    Value query, Value key, bool rowsAreKeys,
                    llvm::function_ref<Softmax(int64_t, int64_t)> softmaxOf,
                    bool isOfBias = false) {
     Values products = multiply(first, cols.a, padded(shape.size));
     size_t count = products.size();
-    llvm::append_range(products,
-                       multiply(second, cols.b, padded(shape.valueSize)));
+    if (second) {
+      llvm::append_range(products,
+                         multiply(*second, cols.b, padded(shape.valueSize)));
+    }
     int64_t allCols = rowsAreKeys ? shape.queries : shape.keys;
-    Values both = ofTile(
-        query, key, rowsAreKeys, ValueRange(products).getTypes(),
-        [&](auto assume) {
-          Values next = products;
-          forScores(query, key, rowsAreKeys,
-                    [&](int64_t i, int64_t row, Chunk &chunk) {
-                      assume(chunk);
-                      Value inside = isCol(cols.first, i, allCols);
-                      computeGradient(softmaxOf(i, row), chunk, inside,
-                                      isOfBias, next[i], next[count + i]);
-                    });
-          return next;
-        });
+    Values both =
+        ofTile(query, key, rowsAreKeys, ValueRange(products).getTypes(),
+               [&](auto assume) {
+                 Values next = products;
+                 forScores(query, key, rowsAreKeys,
+                           [&](int64_t i, int64_t row, Chunk &chunk) {
+                             assume(chunk);
+                             Value inside = isCol(cols.first, i, allCols);
+                             computeGradient(
+                                 softmaxOf(i, row), chunk, inside, isOfBias,
+                                 next[i], second ? &next[count + i] : nullptr);
+                           });
+                 return next;
+               });
     return {Values(ArrayRef(both).take_front(count)),
             Values(ArrayRef(both).drop_front(count))};
   }
-  /// Makes of a score its probability, and of that's gradient the score's or
-  /// the bias's.
+  /// Makes of a score its probability, and of that's gradient, if there is one,
+  /// the score's or the bias's.
   void computeGradient(const Softmax &softmax, Chunk &chunk, Value inside,
-                       bool isOfBias, Value &score, Value &gradient) {
+                       bool isOfBias, Value &score, Value *gradient) {
     Value x = loops.emitScores(body, chunk, score);
     Value weight = l.mul(power(x, softmax.max), softmax.inverse);
     if (inside) {
       weight = l.select(inside, weight, number(0));
     }
-    Value above =
-        l.sub(loops.emitWeighed(body, chunk, gradient), softmax.delta);
     score = loops.emitWeighed(body, chunk, weight);
-    gradient = loops.emitGradient(body, chunk, l.mul(weight, above), isOfBias);
+    if (gradient) {
+      Value above =
+          l.sub(loops.emitWeighed(body, chunk, *gradient), softmax.delta);
+      *gradient =
+          loops.emitGradient(body, chunk, l.mul(weight, above), isOfBias);
+    }
   }
 
-  /// Is where the first operand's rows lie if registers have no room for them.
-  SharedMatrix rowsA;
+  /// Is where rows come through, and those of the first operand stay if
+  /// registers have no room for them.
+  SharedMatrix by;
+  bool stay;
   /// Holds the maxima of a turn's queries, then inverses, then deltas.
   Value ofCols;
 };
