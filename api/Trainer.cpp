@@ -20,6 +20,8 @@ struct zg_trainer {
   std::shared_ptr<Processes> processes; // null: ranks are threads
   std::unique_ptr<LiveRun> run;
   api::Owner owner;
+  StepResult last;
+  EvaluatedSum evaluated;
 };
 
 namespace {
@@ -66,7 +68,8 @@ absl::Status open(zg_trainer &trainer, CLI::App &command, TrainFlags &flags) {
   return absl::OkStatus();
 }
 
-void give(const StepResult &made, zg_step *step) {
+void give(const StepResult &made, zg_trainer *trainer, zg_step *step) {
+  trainer->last = made;
   if (step) {
     *step = {
         made.loss,
@@ -169,7 +172,7 @@ zg_code zg_trainer_step(zg_trainer *trainer, const zg_array *arrays,
     ZG_ASSIGN_OR_RETURN(TensorFile batch,
                         api::arraysOf("the batch", arrays, count));
     ZG_ASSIGN_OR_RETURN(StepResult made, trainer->run->step(batch));
-    give(made, step);
+    give(made, trainer, step);
     return absl::OkStatus();
   });
 }
@@ -186,7 +189,7 @@ zg_code zg_trainer_accumulate(zg_trainer *trainer, const zg_array *arrays,
 zg_code zg_trainer_update(zg_trainer *trainer, zg_step *step) {
   return onTrainer(trainer, [&]() -> absl::Status {
     ZG_ASSIGN_OR_RETURN(StepResult made, trainer->run->update());
-    give(made, step);
+    give(made, trainer, step);
     return absl::OkStatus();
   });
 }
@@ -196,9 +199,26 @@ zg_code zg_trainer_evaluate(zg_trainer *trainer, const zg_array *arrays,
   return onTrainer(trainer, [&]() -> absl::Status {
     ZG_ASSIGN_OR_RETURN(TensorFile batch,
                         api::arraysOf("the batch", arrays, count));
-    ZG_ASSIGN_OR_RETURN(EvaluatedSum sum, trainer->run->evaluate(batch));
-    *loss = sum.loss;
-    *divisor = *sum.count;
+    ZG_ASSIGN_OR_RETURN(trainer->evaluated, trainer->run->evaluate(batch));
+    *loss = trainer->evaluated.loss;
+    *divisor = *trainer->evaluated.count;
+    return absl::OkStatus();
+  });
+}
+
+zg_code zg_trainer_metrics(const zg_trainer *trainer, int evaluated,
+                           double *values, size_t count, double *divisor) {
+  return onTrainer(trainer, [&]() -> absl::Status {
+    const std::vector<double> &made =
+        evaluated ? trainer->evaluated.metrics : trainer->last.metrics;
+    if (made.size() != count) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(count, " metrics are wanted, and ",
+                       evaluated ? "the last evaluation" : "the last step",
+                       " made ", made.size()));
+    }
+    std::copy(made.begin(), made.end(), values);
+    *divisor = evaluated ? trainer->evaluated.weight : 1;
     return absl::OkStatus();
   });
 }

@@ -41,17 +41,17 @@ extern "C" {
 /* Names what went wrong; the numbers are Abseil's. */
 typedef enum zg_code {
   ZG_OK = 0,
-  ZG_CANCELLED = 1,           /* the run was given up */
+  ZG_CANCELLED = 1, /* the run was given up */
   ZG_UNKNOWN = 2,
-  ZG_INVALID_ARGUMENT = 3,    /* an option, a batch or a file is wrong */
-  ZG_NOT_FOUND = 5,           /* a file or an array is missing */
+  ZG_INVALID_ARGUMENT = 3, /* an option, a batch or a file is wrong */
+  ZG_NOT_FOUND = 5,        /* a file or an array is missing */
   ZG_PERMISSION_DENIED = 7,
   ZG_RESOURCE_EXHAUSTED = 8,  /* no memory, threads or room on the disk */
   ZG_FAILED_PRECONDITION = 9, /* not now, or not with this plan or machine */
   ZG_ABORTED = 10,            /* another rank failed */
   ZG_UNIMPLEMENTED = 12,
-  ZG_INTERNAL = 13,           /* a fault of this library */
-  ZG_UNAVAILABLE = 14,        /* a file cannot be read or written */
+  ZG_INTERNAL = 13,    /* a fault of this library */
+  ZG_UNAVAILABLE = 14, /* a file cannot be read or written */
 } zg_code;
 
 /* Returns ZG_INTERFACE of the library, and its version, as "0.1.0". */
@@ -109,15 +109,16 @@ zg_code zg_plan_write(const zg_plan *plan, const char *path);
 zg_code zg_plan_inspect(const zg_plan *plan, const char *part, char **text);
 
 /* Describes what a checkpoint of the plan's runs holds, as JSON to be freed:
-   [{"name", "type", "shape", "parameter", "role"}], where `role` is "values", or
-   what the optimizer keeps of the parameter, as "exp_avg". */
+   [{"name", "type", "shape", "parameter", "role"}], where `role` is "values",
+   or what the optimizer keeps of the parameter, as "exp_avg". */
 zg_code zg_plan_checkpoint(const zg_plan *plan, char **json);
 
-/* Writes a checkpoint into a folder from which runs of the plan go on, and gives
-   its path, to be freed; `path` may be NULL. The arrays are those that
+/* Writes a checkpoint into a folder from which runs of the plan go on, and
+   gives its path, to be freed; `path` may be NULL. The arrays are those that
    zg_plan_checkpoint names. `run` is JSON of where the run is, with any of
    "steps", "updates" (as many as steps if missing), "seed", "shuffle",
-   "samples_per_step" and "loss_scale", as docs/checkpoints.md describes them. */
+   "samples_per_step" and "loss_scale", as docs/checkpoints.md describes them.
+ */
 zg_code zg_checkpoint_write(const zg_plan *plan, const char *run,
                             const zg_array *arrays, size_t count,
                             const char *folder, char **path);
@@ -162,6 +163,12 @@ zg_code zg_trainer_update(zg_trainer *trainer, zg_step *step);
    plan was compiled with --evaluate. */
 zg_code zg_trainer_evaluate(zg_trainer *trainer, const zg_array *arrays,
                             size_t count, double *loss, double *divisor);
+
+/* Gives the plan's metrics, in the order of "metrics" of zg_plan_inspect's
+   "json": of the last step, where `divisor` is 1; or, with `evaluated`, of the
+   last zg_trainer_evaluate, whose means are these by `divisor`. */
+zg_code zg_trainer_metrics(const zg_trainer *trainer, int evaluated,
+                           double *values, size_t count, double *divisor);
 
 /* Replaces the learning rates of all groups from the next update on; no
    schedule applies to it. NaN: those of the plan apply again. */

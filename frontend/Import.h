@@ -40,6 +40,8 @@ struct ImportOptions {
   double lora_alpha = 8;
   /// Name of the graph output to minimize; empty: inferred.
   std::string loss_output;
+  /// Names of the graph outputs that are told beside it.
+  std::vector<std::string> metrics;
   /// The loss to add to a model without one, of options/Losses.h; empty: none.
   std::string added_loss;
   /// The value that the loss is of, an output or a value on the way to one

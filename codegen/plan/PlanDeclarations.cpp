@@ -115,8 +115,24 @@ plan::ElementType elementTypeOf(sched::SliceOp op) {
       cast<RankedTensorType>(op.getTensorAttr().getValue()).getElementType());
 }
 
-/// The number, summed over ranks, that is kept in this role; null for none.
-plan::Total *totalOf(StringRef role, plan::Plan &plan) {
+/// Returns entry `place`, which may come before those in front of it.
+plan::Total *totalAt(google::protobuf::RepeatedPtrField<plan::Total> &totals,
+                     int64_t place) {
+  while (totals.size() <= place) {
+    totals.Add();
+  }
+  return totals.Mutable(int(place));
+}
+
+/// Returns the number, summed over ranks, that a state is; null for none.
+plan::Total *totalOf(zero::StateAttr state, plan::Plan &plan) {
+  StringRef role = state.getRole().getValue();
+  if (role == zero::kMetricRole) {
+    return totalAt(*plan.mutable_metrics(), state.getSegment());
+  }
+  if (role == zero::kEvaluationMetricRole) {
+    return totalAt(*plan.mutable_evaluation_metrics(), state.getSegment());
+  }
   return role == zero::kLossRole              ? plan.mutable_loss()
          : role == zero::kStopRole            ? plan.mutable_stop()
          : role == zero::kLossCountRole       ? plan.mutable_loss_count()
@@ -133,7 +149,7 @@ LogicalResult writeState(sched::SliceOp op, zero::StateAttr state,
     return success();
   }
   if (state.getUnit() < 0) {
-    plan::Total *total = totalOf(state.getRole().getValue(), plan);
+    plan::Total *total = totalOf(state, plan);
     if (!total) {
       return op.emitOpError("keeps ") << state.getRole()
                                       << " of no unit; the plan has no place "
@@ -329,6 +345,9 @@ LogicalResult mlir::zg::writeDeclarations(ModuleOp module, const PlanInfo &info,
   }
   if (plan.has_loss()) {
     plan.mutable_loss()->set_name(info.loss);
+  }
+  for (auto [metric, name] : llvm::zip(*plan.mutable_metrics(), info.metrics)) {
+    metric.set_name(name);
   }
   // A plan that has outputs only runs forward.
   if (plan.outputs_size() == 0 && (!plan.has_loss() || !plan.has_stop())) {

@@ -22,6 +22,8 @@ struct PlanInfo {
   std::string folder;
   /// Name of the output that is minimized, where the plan trains.
   std::string loss;
+  /// Names of its metrics.
+  std::vector<std::string> metrics;
   bool dump_gradients = false;
   /// The schedule of learning rates, where the plan trains.
   zerograph::plan::Schedule schedule;

@@ -49,13 +49,15 @@ std::string outputNames(const Graph &graph) {
   return listOf(names, 10);
 }
 
-std::string findLoss(const Graph &graph, const std::string &wanted) {
+std::string findLoss(const Graph &graph, const std::string &wanted,
+                     const std::vector<std::string> &metrics) {
   std::vector<std::string> candidates;
   for (const auto &output : graph.proto.output()) {
     if (wanted.empty() ? isMarkedAsLoss(output) : output.name() == wanted) {
       return output.name();
     }
-    if (mayBeLoss(graph, output)) {
+    bool isMetric = absl::c_linear_search(metrics, output.name());
+    if (mayBeLoss(graph, output) && (!isMetric || output.name() == "loss")) {
       candidates.push_back(output.name());
     }
   }

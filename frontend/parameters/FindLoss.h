@@ -9,9 +9,11 @@ namespace zerograph::frontend {
 
 /// The output `wanted`; where that is empty the one that PyTorch's exporter
 /// marked, the one named 'loss', or the only one that is a single float. Empty:
-/// no output can be one. Throws ImportError if there is no output `wanted`, or
-/// several could be the loss.
-std::string findLoss(const Graph &graph, const std::string &wanted);
+/// no output can be one. None is chosen that `metrics` names, unless it is
+/// called so. Throws ImportError if there is no output `wanted`, or several
+/// could be the loss.
+std::string findLoss(const Graph &graph, const std::string &wanted,
+                     const std::vector<std::string> &metrics = {});
 
 /// Names of all outputs, "a, b".
 std::string outputNames(const Graph &graph);

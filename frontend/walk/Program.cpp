@@ -6,9 +6,11 @@
 #include "frontend/emit/Emitter.h"
 #include "frontend/graph/GradientPath.h"
 #include "frontend/graph/Inputs.h"
+#include "frontend/parameters/FindLoss.h"
 #include "frontend/walk/ImportNode.h"
 #include "frontend/walk/Quirk.h"
 
+#include "absl/algorithm/container.h"
 #include "mlir/IR/Verifier.h"
 #include "passes/ir/nn/Locations.h"
 #include "passes/ir/nn/NNDialect.h"
@@ -34,7 +36,38 @@ bool leadsWithSamples(const onnx::ValueInfoProto &output,
   return isBatchDim({{name, -1, !name.empty()}}, batch, inputs);
 }
 
-/// Returns a graph output as a value; the loss as a scalar.
+/// Returns the place of an output among the metrics, if it is one.
+std::optional<int64_t> metricOf(const ImportOptions &options,
+                                const std::string &output) {
+  auto found = absl::c_find(options.metrics, output);
+  return found == options.metrics.end()
+             ? std::nullopt
+             : std::optional(found - options.metrics.begin());
+}
+
+/// Checks that metrics are outputs, each once, and none of them the loss.
+void checkMetrics(const ImportContext &context) {
+  const std::vector<std::string> &metrics = context.options.metrics;
+  for (const std::string &name : metrics) {
+    bool isOutput =
+        absl::c_any_of(context.graph.proto.output(), [&](const auto &output) {
+          return output.name() == name;
+        });
+    if (!isOutput) {
+      fail("--metric ", name, ": there is no output of that name; there are ",
+           outputNames(context.graph));
+    }
+    if (name == context.loss.name() && !context.loss.added()) {
+      fail("--metric ", name,
+           ": it is the loss, which is told without being named");
+    }
+    if (absl::c_count(metrics, name) > 1) {
+      fail("--metric ", name, " is given twice");
+    }
+  }
+}
+
+/// Returns a graph output as a value; the loss and metrics as scalars.
 Value resultOf(ImportContext &context, const std::string &output) {
   Slot &slot = context.nodes.slotOf(output);
   const std::string &loss = context.loss.name();
@@ -50,16 +83,27 @@ Value resultOf(ImportContext &context, const std::string &output) {
          ", which is empty: export the model without it");
   }
   Value value = context.constants.materialize(slot, location);
-  if (output != loss || context.loss.added()) {
+  bool isLoss = output == loss && !context.loss.added();
+  bool isMetric = metricOf(context.options, output).has_value();
+  if (!isLoss && !isMetric) {
     return value;
   }
-  if (Emitter::typeOf(value).getNumElements() != 1 ||
-      !Emitter::isFloat(value)) {
+  bool isOne = Emitter::typeOf(value).getNumElements() == 1;
+  if (isLoss && (!isOne || !Emitter::isFloat(value))) {
     fail("the loss '", loss, "' has shape ", shapeText(Emitter::shapeOf(value)),
          "; it must be one float: reduce it, or choose another output "
          "with --loss-output");
   }
-  return Emitter(context.builder, location).reshape(value, {});
+  if (!isOne) {
+    fail("--metric ", output, ": it has shape ",
+         shapeText(Emitter::shapeOf(value)),
+         "; a metric is one number: reduce it in the model");
+  }
+  Emitter emit(context.builder, location);
+  if (!Emitter::isFloat(value)) {
+    value = emit.convert(value, context.builder.getF64Type());
+  }
+  return emit.reshape(value, {});
 }
 
 /// Returns whether an output holds samples in front. Warns where the file says
@@ -106,11 +150,14 @@ SmallVector<Attribute> addResults(ImportContext &context) {
   }
   nn::SampleAnalysis samples(*context.body, context.arguments.sampleInputs());
   for (auto [i, output] : llvm::enumerate(context.graph.proto.output())) {
+    NamedAttrList all(cast<DictionaryAttr>(attributes[i]));
     if (hasSamplesInFront(context, output, results[i], samples)) {
-      NamedAttrList more(cast<DictionaryAttr>(attributes[i]));
-      more.append(nn::kPerSampleAttr, builder.getUnitAttr());
-      attributes[i] = more.getDictionary(builder.getContext());
+      all.append(nn::kPerSampleAttr, builder.getUnitAttr());
     }
+    if (auto place = metricOf(context.options, output.name())) {
+      all.append(nn::kMetricAttr, builder.getI64IntegerAttr(*place));
+    }
+    attributes[i] = all.getDictionary(builder.getContext());
   }
   if (context.loss.added()) {
     add(nn::kOutputAttr, context.loss.addedName(), context.loss.added());
@@ -251,6 +298,7 @@ OwningOpRef<ModuleOp> importProgram(MLIRContext &mlir, const ModelFile &file,
   ImportContext context(mlir, file, options, report);
   context.arguments.addInputs();
   context.loss.choose();
+  checkMetrics(context);
   std::set<std::string> trained = addParameters(context);
   importNodes(context, nodesOnGradientPath(context, trained));
   context.loss.add();

@@ -28,7 +28,8 @@ std::string ProgramLoss::chooseOutput() const {
   if (!options.require_loss && options.loss_output.empty()) {
     return "";
   }
-  std::string found = findLoss(context.graph, options.loss_output);
+  std::string found =
+      findLoss(context.graph, options.loss_output, options.metrics);
   if (found.empty()) {
     fail("no output is a float scalar, so there is no loss to minimize; the "
          "outputs are ",

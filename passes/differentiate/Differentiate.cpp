@@ -128,7 +128,8 @@ struct DifferentiatePass
     }
     for (unsigned i = 0; i < func.getNumResults(); ++i) {
       if (func.getResultAttr(i, kNextValueAttr) ||
-          func.getResultAttr(i, kLossCountAttr)) {
+          func.getResultAttr(i, kLossCountAttr) ||
+          func.getResultAttr(i, kMetricAttr)) {
         keep(i);
       }
     }

@@ -19,10 +19,11 @@ bool isFloatScalar(Type type) {
           (tensor.getRank() == 1 && tensor.getDimSize(0) == 1));
 }
 
-/// Neither a running statistic nor a count.
+/// Returns whether it is neither a running statistic nor a count nor a metric.
 bool isOutput(ProgramOp func, unsigned result) {
   return !func.getResultAttr(result, kNextValueAttr) &&
-         !func.getResultAttr(result, kLossCountAttr);
+         !func.getResultAttr(result, kLossCountAttr) &&
+         !func.getResultAttr(result, kMetricAttr);
 }
 
 /// The outputs as "'a' tensor<f32>, 'b' tensor<4xf32>".

@@ -29,13 +29,13 @@ struct Evaluate : impl::EvaluateBase<Evaluate> {
     if (failed(states)) {
       return signalPassFailure();
     }
-    for (unsigned i = 1; i < function.getNumResults(); ++i) {
-      if (!function.getResultAttr(i, nn::kLossCountAttr)) {
-        function.emitError("has a result after the loss, of type ")
-            << function.getResultTypes()[i]
-            << "; expected the loss, and perhaps what it counts";
-        return signalPassFailure();
-      }
+    auto isLoss = [&](unsigned i) { return isLossOf(function, i); };
+    auto results = llvm::seq<unsigned>(0, function.getNumResults());
+    if (llvm::count_if(results, isLoss) != 1) {
+      function.emitError("has results of types ")
+          << function.getResultTypes()
+          << "; expected one loss, besides metrics and what the loss counts";
+      return signalPassFailure();
     }
     {
       Program program(function);
@@ -49,8 +49,13 @@ struct Evaluate : impl::EvaluateBase<Evaluate> {
     function->moveBefore(layoutOf(module));
   }
 
-  /// Adds the micro-batch's loss and its count, times its weight, to those of
-  /// all ranks, in f64: there may be many.
+  static bool isLossOf(nn::ProgramOp function, unsigned result) {
+    return !function.getResultAttr(result, nn::kLossCountAttr) &&
+           !function.getResultAttr(result, nn::kMetricAttr);
+  }
+
+  /// Adds the micro-batch's loss, its metrics and its count, times its weight,
+  /// to those of all ranks, in f64: there may be many.
   void addTotals(Program &program) {
     unsigned known = program.function().getNumResults();
     for (unsigned i = 0; i < known; ++i) {
@@ -60,10 +65,17 @@ struct Evaluate : impl::EvaluateBase<Evaluate> {
       number = b.convert(number, builder.getF64Type());
       Value weight = program.scalar(kWeightScalar,
                                     cast<RankedTensorType>(number.getType()));
-      addTotal(program, b.mul(number, weight),
-               i == 0 ? kEvaluationRole : kEvaluationCountRole,
-               i == 0 ? "the loss of all that is evaluated"
-                      : "what the evaluated loss counts");
+      Value weighed = b.mul(number, weight);
+      if (isLossOf(program.function(), i)) {
+        addTotal(program, weighed, kEvaluationRole,
+                 "the loss of all that is evaluated");
+      } else if (std::optional<int64_t> place = metricOf(program, i)) {
+        addTotal(program, weighed, kEvaluationMetricRole,
+                 "a metric of all that is evaluated", /*early=*/false, *place);
+      } else {
+        addTotal(program, weighed, kEvaluationCountRole,
+                 "what the evaluated loss counts");
+      }
     }
     program.eraseResults([&](unsigned i) {
       return !program.function().getResultAttr(i, kUpdatesAttr);

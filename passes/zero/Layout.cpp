@@ -125,7 +125,9 @@ struct Layout : impl::LayoutBase<Layout> {
       }
     }
     program.eraseResults([&](unsigned i) {
-      return i > 0 && i < known && !micro.getResultAttr(i, nn::kLossCountAttr);
+      return i > 0 && i < known &&
+             !micro.getResultAttr(i, nn::kLossCountAttr) &&
+             !micro.getResultAttr(i, nn::kMetricAttr);
     });
   }
 

@@ -21,6 +21,7 @@ inline constexpr llvm::StringLiteral kEvaluateProgram = "evaluate";
 inline constexpr llvm::StringLiteral kWeightScalar = "weight";
 inline constexpr llvm::StringLiteral kEvaluationRole = "eval_loss";
 inline constexpr llvm::StringLiteral kEvaluationCountRole = "eval_count";
+inline constexpr llvm::StringLiteral kEvaluationMetricRole = "eval_metric";
 /// The program that `zero-forward` makes.
 inline constexpr llvm::StringLiteral kForwardProgram = "forward";
 

@@ -167,7 +167,8 @@ def Reductions : Pass<"zero-reductions", "::mlir::ModuleOp"> {
     Where units keep whole sums of their own (`--reduce last`), each micro-batch
     adds to them, and `@update` reduces what came of it.
 
-    The loss and the flag by which ranks stop together are added up likewise,
+    The loss, metrics and the flag by which ranks stop together are added up
+    likewise,
     on every rank.
 
     bitwise: for every stage the fold over global micro-batches in order. With
@@ -298,12 +299,12 @@ def Evaluate : Pass<"zero-evaluate", "::mlir::ModuleOp"> {
   let summary = "Makes @evaluate a program that adds up the loss over ranks.";
   let description = [{
     `@evaluate`, if the module has one, is the forward graph of an evaluation,
-    with the loss as its result, and what it counts after it where
-    `nn-sum-loss` has made that. Its parameters become views of the units
+    with the loss as its result, metrics (`nn.metric`) if there are any, and what
+    the loss counts where `nn-sum-loss` has made that. Its parameters become views of the units
     that training has, gathered where ranks keep shards alone. The loss is
     converted to f64, multiplied by the scalar "weight" and added to the state
-    "eval_loss", of all ranks; likewise the count, in "eval_count". Nothing else
-    is changed.
+    "eval_loss", of all ranks; likewise the count, in "eval_count", and each
+    metric, in an "eval_metric". Nothing else is changed.
 
         %part = nn.binary mul %loss, %weight : tensor<1xf64>
         %sum = zero.all_reduce %part, %eval_loss ...

@@ -37,7 +37,7 @@ struct Reductions : impl::ReductionsBase<Reductions> {
       }
     }
     reduceCount(*program);
-    reduceLoss(*program);
+    reduceLoss(*program, known);
     program->eraseResults(
         [&](unsigned i) { return !micro.getResultAttr(i, kUpdatesAttr); });
   }
@@ -84,11 +84,18 @@ struct Reductions : impl::ReductionsBase<Reductions> {
     }
   }
 
-  /// Reduces the loss and the stop flags of all ranks, in one small reduction
-  /// each.
-  void reduceLoss(Program &program) {
+  /// Reduces the loss, metrics and the stop flags of all ranks, in one small
+  /// reduction each.
+  void reduceLoss(Program &program, unsigned known) {
     Value loss = numberOf(program, program.terminator()->getOperand(0));
     addTotal(program, loss, kLossRole, "the mean loss");
+    for (unsigned i = 0; i < known; ++i) {
+      if (std::optional<int64_t> place = metricOf(program, i)) {
+        Value metric = numberOf(program, program.terminator()->getOperand(i));
+        addTotal(program, metric, kMetricRole, "the mean of a metric",
+                 /*early=*/false, *place);
+      }
+    }
     auto single = RankedTensorType::get({1}, Float32Type::get(&getContext()));
     addTotal(program, program.scalar(kStopRole, single), kStopRole,
              "ranks stop after the same step");

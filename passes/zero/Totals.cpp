@@ -20,16 +20,23 @@ Value mlir::zg::zero::numberOf(Program &program, Value loss) {
 }
 
 void mlir::zg::zero::addTotal(Program &program, Value value, StringRef role,
-                              StringRef reason, bool early) {
+                              StringRef reason, bool early, int64_t place) {
   OpBuilder builder(program.terminator());
   if (early) {
     builder.setInsertionPointAfterValue(value);
   }
   auto type = cast<RankedTensorType>(value.getType());
-  auto state = StateAttr::get(builder.getContext(), -1, -1,
+  auto state = StateAttr::get(builder.getContext(), -1, place,
                               builder.getStringAttr(role), false);
   auto sum = builder.create<AllReduceOp>(
       program.terminator()->getOperand(0).getLoc(), type, value,
       program.state(state, type), builder.getStrArrayAttr({kDataAxis}), reason);
   program.update(sum, state);
+}
+
+std::optional<int64_t> mlir::zg::zero::metricOf(Program &program,
+                                                unsigned result) {
+  auto place = program.function().getResultAttrOfType<IntegerAttr>(
+      result, nn::kMetricAttr);
+  return place ? std::optional(place.getInt()) : std::nullopt;
 }

@@ -7,15 +7,19 @@
 
 namespace mlir::zg::zero {
 
-/// Returns the loss as one number, a tensor<1>, that can be added up: of
-/// float64, as the model computes it, or of float32.
+/// Returns the loss, or a metric, as one number, a tensor<1>, that can be added
+/// up: of float64, as the model computes it, or of float32.
 Value numberOf(Program &program, Value loss);
 
-/// Adds `value`, one number, of all ranks to the sum that is carried as `role`.
-/// `reason` says why, in dumps and for `inspect`. If `early`, it is added right
-/// after what makes the value, else at the end.
+/// Adds `value`, one number, of all ranks to the sum that is carried as `role`,
+/// the `place`-th of that role where there are several. `reason` says why, in
+/// dumps and for `inspect`. If `early`, it is added right after what makes the
+/// value, else at the end.
 void addTotal(Program &program, Value value, StringRef role, StringRef reason,
-              bool early = false);
+              bool early = false, int64_t place = -1);
+
+/// Returns the place among the metrics of a result of a program that is one.
+std::optional<int64_t> metricOf(Program &program, unsigned result);
 
 } // namespace mlir::zg::zero
 

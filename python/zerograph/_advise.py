@@ -45,7 +45,7 @@ def advise(model, machine: str | os.PathLike,
     with tempfile.TemporaryDirectory() as folder:
         if is_module(model):
             check_options({"machine": machine, **options}, library().zg_advise)
-            model, example, options, _ = export_to(folder, model, example, loss,
+            model, example, options, _ = export_to(folder, model, example, loss, {},
                                                    options, compare="none")
         else:
             options = {"loss": loss, **options}

@@ -26,11 +26,11 @@ def _list(value) -> list:
     return [] if value is None else [value] if isinstance(value, str) else value
 
 
-def export_to(folder: str, module, example, loss, options: dict, compare: str
-              ) -> tuple[str, dict, dict, Callable[[], bool]]:
+def export_to(folder: str, module, example, loss, metrics, options: dict,
+              compare: str) -> tuple[str, dict, dict, Callable[[], bool]]:
     """Exports a PyTorch module, and returns the file, the example as a batch,
-    the options with what is frozen, and what tells whether the loss is a mean
-    over samples."""
+    the options with what is frozen and the names of metrics, and what tells
+    whether the loss is a mean over samples."""
     from ._export import export_and_compare
     from ._wrapper import as_batch
     if example is None:
@@ -38,13 +38,14 @@ def export_to(folder: str, module, example, loss, options: dict, compare: str
     path = os.path.join(folder, "model.onnx")
     target = str(options.get("target") or "")
     found, says, is_mean = export_and_compare(
-        module, example, path, loss, {}, compare,
+        module, example, path, loss, metrics, {}, compare,
         target if target.startswith("host:") else None)
     for one in says:
         warn(one)
     frozen = found.freeze + _list(options.get("freeze"))
-    return path, as_batch(module, example, loss), {**options,
-                                             "freeze": frozen or None}, is_mean
+    options = {**options, "freeze": frozen or None,
+               "metric": list(metrics) or None}
+    return path, as_batch(module, example, loss), options, is_mean
 
 
 def _warn_of_parts(plan: Plan, is_mean: Callable[[], bool]) -> None:
@@ -62,7 +63,7 @@ def _warn_of_parts(plan: Plan, is_mean: Callable[[], bool]) -> None:
             "fewer micro-batches, or this mean as the loss")
 
 
-def _compile_module(module, example, loss, options: dict) -> Plan:
+def _compile_module(module, example, loss, metrics, options: dict) -> Plan:
     """Exports a PyTorch module, and compiles what it trains."""
     check_options(options, library().zg_compile)  # exporting takes long
     temporary = tempfile.mkdtemp(prefix="zerograph-")
@@ -70,8 +71,8 @@ def _compile_module(module, example, loss, options: dict) -> Plan:
     folder = os.path.join(temporary, "model")
     os.mkdir(folder)
     try:
-        path, batch, options, is_mean = export_to(folder, module, example, loss,
-                                                  options, compare="small")
+        path, batch, options, is_mean = export_to(
+            folder, module, example, loss, metrics, options, compare="small")
         folder = named_by_content(folder)
         plan = compile_file(os.path.join(folder, os.path.basename(path)), batch,
                             **options)
@@ -86,22 +87,28 @@ def _compile_module(module, example, loss, options: dict) -> Plan:
 
 
 def compile(model, example: Mapping[str, Any] | tuple | None = None,
-            loss: str | Callable | None = None, **options) -> Plan:
+            loss: str | Callable | None = None,
+            metrics: Mapping[str, Callable] | None = None, **options) -> Plan:
     """Compiles MODEL.onnx, or a module of PyTorch, to a plan.
 
     `example` is a batch of a step, whose shapes say how large the model's
     symbolic dims and a micro-batch are; its values are not read of a file. A
     module is exported first, as `zg.export` does, with `loss`, and compared where
-    it is small.
+    it is small. `metrics` has functions of the module's output and the batch,
+    whose means a trainer tells beside the loss; of a file, metric=["accuracy"]
+    names its outputs.
     Options are those of `zerograph compile`, with underscores: ranks=2, zero=3,
     micro_batch=8, precision="bf16", betas=(0.9, 0.95), dim={"seq": 128},
     group={"*.bias": {"weight_decay": 0}}, config={...} (DeepSpeed's).
     docs/options.md has all of them.
     """
     if is_module(model):
-        return _compile_module(model, example, loss, options)
+        return _compile_module(model, example, loss, metrics or {}, options)
     if not isinstance(model, (str, os.PathLike)):
         raise InvalidArgument(
             f"expected MODEL.onnx or a module of PyTorch, found a {type(model)}; "
             "zg.keras.export makes a file of a model of Keras")
+    if metrics:
+        raise InvalidArgument("functions as metrics= are for modules of PyTorch; "
+                              "of a file name outputs, as metric=[\"accuracy\"]")
     return compile_file(model, example, loss=loss, **options)

@@ -21,7 +21,8 @@ from ._library import Error, InvalidArgument, warn
 from ._mean import is_mean_of_halves
 from ._run import generators_kept, quiet, training
 from ._traced import traced
-from ._wrapper import as_batch, check_module, with_loss
+from ._wrapper import (Metrics, as_batch, check_metrics, check_module,
+                       with_loss)
 from ._written_out import written_out
 
 
@@ -45,13 +46,13 @@ def _dims(batch: Mapping[str, torch.Tensor],
     return dims
 
 
-def _export_newer(wrapped, arrays, dims, path) -> None:
+def _export_newer(wrapped, arrays, dims, outputs, path) -> None:
     shapes = {f"array{i}": {axis: torch.export.Dim(dim)
                             for axis, dim in own.items()}
               for i, own in enumerate(dims.values())}
     program = torch.onnx.export(
         wrapped, arrays, dynamo=True, optimize=False, input_names=list(dims),
-        output_names=["loss"], dynamic_shapes=shapes, verbose=False)
+        output_names=outputs, dynamic_shapes=shapes, verbose=False)
     _make_names_unique(program.model)
     program.save(path, external_data=True)
 
@@ -90,16 +91,16 @@ def _without_graphs():
         os.close(kept)
 
 
-def _export_older(wrapped, arrays, dims, path) -> None:
+def _export_older(wrapped, arrays, dims, outputs, path) -> None:
     with _without_graphs():
         torch.onnx.export(wrapped, arrays, path, dynamo=False,
                           training=torch.onnx.TrainingMode.PRESERVE,
                           do_constant_folding=False, export_params=True,
                           opset_version=17, input_names=list(dims),
-                          output_names=["loss"], dynamic_axes=dims)
+                          output_names=outputs, dynamic_axes=dims)
 
 
-def _export_either(wrapped, arrays, dims, path, said) -> str:
+def _export_either(wrapped, arrays, dims, outputs, path, said) -> str:
     """Writes the file by the newer exporter, or by the older one, and returns
     what the newer one cannot then: else nothing. What writes PyTorch's gradients
     out may keep the newer one from following forward(), as where it takes a
@@ -108,7 +109,7 @@ def _export_either(wrapped, arrays, dims, path, said) -> str:
     for wanted in attempts:
         wrapped.has_pytorch_gradients = wanted
         try:
-            _export_newer(wrapped, arrays, dims, path)
+            _export_newer(wrapped, arrays, dims, outputs, path)
             return ""
         except Exception as error:
             newer = error
@@ -123,7 +124,7 @@ def _export_either(wrapped, arrays, dims, path, said) -> str:
             "a model computes itself, give loss=, and call the labels in the "
             "example as none of forward()'s arguments is called")
     try:
-        _export_older(wrapped, arrays, dims, path)
+        _export_older(wrapped, arrays, dims, outputs, path)
         return _summary_of(newer) or type(newer).__name__
     except Exception:
         raise Error("PyTorch cannot export the module, with either exporter: "
@@ -242,8 +243,8 @@ def _own_arrays(batch: Mapping[str, torch.Tensor], alone: bool) -> tuple:
 
 @generators_kept()
 def export_and_compare(module: torch.nn.Module, example: Any, path: str,
-                       loss: Callable | None, dynamic: Mapping,
-                       compare: str, target: str | None = None
+                       loss: Callable | None, metrics: Metrics,
+                       dynamic: Mapping, compare: str, target: str | None = None
                        ) -> tuple[Comparison, list[str], Callable[[], bool]]:
     """Does what `export` does, and returns the warnings too, and what tells
     whether the loss is a mean over samples. `compare` is "all", "small", which
@@ -253,6 +254,7 @@ def export_and_compare(module: torch.nn.Module, example: Any, path: str,
         raise InvalidArgument(f"{path}: there is no such folder")
     check_module(module)
     batch = as_batch(module, example, loss)
+    check_metrics(metrics, batch)
     says = [] if module.training else [
         "the module is in evaluation mode, and is exported as module.train() has "
         "it: with dropout, and BatchNorm by the batch"]
@@ -270,7 +272,8 @@ def export_and_compare(module: torch.nn.Module, example: Any, path: str,
     with (training(module, loss, seen.before),
           complex_parameters_stored(module) as around):
         _refuse_cumulative(module)
-        wrapped = with_loss(module, names, seen.loss, seen.functions, around)
+        wrapped = with_loss(module, names, seen.loss, metrics, seen.functions,
+                            around)
         wrapped.has_pytorch_gradients = bool(seen.would_differ)
         with quiet() as said, written_out() as experts, checkpoints_called():
             if seen.takes_gradients:
@@ -280,7 +283,8 @@ def export_and_compare(module: torch.nn.Module, example: Any, path: str,
                     says.append(_FIXED)
                     dims = dict.fromkeys(dims, {})
                     per_sample = []
-            older = _export_either(wrapped, arrays, dims, path, said)
+            older = _export_either(wrapped, arrays, dims, ["loss", *metrics], path,
+                                   said)
     says += seen.advice + sorted(experts)
     if older:
         logging.getLogger("zerograph").info(
@@ -310,7 +314,8 @@ def export_and_compare(module: torch.nn.Module, example: Any, path: str,
 def export(module: torch.nn.Module, example: Any, path: str | os.PathLike,
            loss: Callable | None = None,
            dynamic: Mapping[str, Mapping[int, str]] | None = None,
-           compare: bool = True) -> Comparison:
+           compare: bool = True, metrics: Metrics | None = None
+           ) -> Comparison:
     """Writes a module and its loss to MODEL.onnx for training, and compares the
     file with PyTorch.
 
@@ -320,6 +325,9 @@ def export(module: torch.nn.Module, example: Any, path: str | os.PathLike,
       torch.nn.functional.cross_entropy; without it, the module returns its loss,
       alone, first, or as `.loss`.
     - `dynamic` names other dims that may vary: {"input_ids": {1: "seq"}}.
+    - `metrics` has functions of the module's output and the batch, each of which
+      returns one number: {"accuracy": lambda output, batch: ...}. They are
+      outputs of the file: compile it with metric=["accuracy"].
     - `compare=False` leaves the comparison out, for a module that is too large
       to be computed here twice.
 
@@ -329,7 +337,7 @@ def export(module: torch.nn.Module, example: Any, path: str | os.PathLike,
     """
     path = os.fspath(path)
     found, says, _ = export_and_compare(module, example, path, loss,
-                                        dynamic or {},
+                                        metrics or {}, dynamic or {},
                                         "all" if compare else "none")
     for one in says:
         warn(f"{path}: {one}")

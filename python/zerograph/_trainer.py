@@ -43,22 +43,31 @@ class Loss(float):
     - `learning_rate`: of the update, and the first group
     - `loss_scale`: that backward began with; 1 without fp16
     - `skipped`: nothing was updated, since gradients were not finite
+    - `metrics`: the means of the plan's metrics, by name
     """
 
     gradient_norm: float | None
     learning_rate: float
     loss_scale: float
     skipped: bool
+    metrics: dict[str, float]
 
     @classmethod
-    def _of(cls, step: Step) -> Loss:
+    def _of(cls, step: Step, metrics: dict[str, float]) -> Loss:
         loss = cls(step.loss)
         norm = step.gradient_norm
         loss.gradient_norm = None if math.isnan(norm) else norm
         loss.learning_rate = step.learning_rate
         loss.loss_scale = step.loss_scale
         loss.skipped = bool(step.skipped)
+        loss.metrics = metrics
         return loss
+
+
+class Evaluation(float):
+    """The mean loss of an evaluation, with the means of the plan's `metrics`."""
+
+    metrics: dict[str, float]
 
 
 class Trainer:
@@ -83,6 +92,7 @@ class Trainer:
         self._memory = None
         self._plan = plan
         self._names = plan.inputs
+        self._metric_names = plan.facts["metrics"]
         handle = ctypes.c_void_p()
         with tempfile.TemporaryDirectory() as folder:
             arguments = command_line(options, folder)
@@ -142,16 +152,18 @@ class Trainer:
                                               ctypes.byref(self._step)))
         return self._made()
 
-    def evaluate(self, batches: Mapping[str, Any] | Iterable) -> float:
-        """Returns the mean loss of samples that are not trained on, without
-        dropout and with BatchNorm's running statistics: of one batch, or of
-        all in an iterable. Each has any number of samples; in several processes
-        all give the same. The plan was compiled with evaluate=True."""
+    def evaluate(self, batches: Mapping[str, Any] | Iterable) -> Evaluation:
+        """Returns the mean loss of samples that are not trained on, and the
+        plan's metrics, without dropout and with BatchNorm's running statistics:
+        of one batch, or of all in an iterable. Each has any number of samples; in
+        several processes all give the same. The plan was compiled with
+        evaluate=True."""
         if isinstance(batches, Mapping) or (
                 isinstance(batches, tuple) and
                 not isinstance(batches[0], (Mapping, tuple, list))):
             batches = [batches]
-        losses = divisors = 0.0
+        losses = divisors = weights = 0.0
+        metrics = dict.fromkeys(self._metric_names, 0.0)
         for batch in _with_progress(batches):
             arrays = Arrays(batch, self._names)
             loss, divisor = ctypes.c_double(), ctypes.c_double()
@@ -160,10 +172,16 @@ class Trainer:
                 ctypes.byref(divisor)))
             losses += loss.value
             divisors += divisor.value
+            sums, weight = self._metrics(evaluated=True)
+            weights += weight
+            for name, one in sums.items():
+                metrics[name] += one
         say_notes()
         if not divisors:
             raise Error("there is no batch to evaluate")
-        return losses / divisors
+        found = Evaluation(losses / divisors)
+        found.metrics = {name: one / weights for name, one in metrics.items()}
+        return found
 
     def state_dict(self, copy: bool = True) -> dict[str, np.ndarray]:
         """Returns the parameters by name, as the optimizer has them: in float32
@@ -249,8 +267,19 @@ class Trainer:
         self._memory = None  # views may still have it
         _open.pop(id(self), None)
 
+    def _metrics(self, evaluated: bool) -> tuple[dict[str, float], float]:
+        """Returns the sums of the last step's metrics, or evaluation's, and what
+        they are to be divided by."""
+        names = self._metric_names
+        sums = (ctypes.c_double * len(names))()
+        divisor = ctypes.c_double()
+        check(self._library.zg_trainer_metrics(
+            self._live(), evaluated, sums, len(names), ctypes.byref(divisor)))
+        return dict(zip(names, sums)), divisor.value
+
     def _made(self) -> Loss:
-        loss = Loss._of(self._step)
+        loss = Loss._of(self._step, self._metrics(evaluated=False)[0]
+                        if self._metric_names else {})
         say_notes()
         return loss
 

@@ -13,6 +13,9 @@ from ._gradients import Function, PyTorchGradients
 from ._library import InvalidArgument
 
 Batch = Mapping[str, torch.Tensor]
+#: Has functions of the module's output and the batch, by the names of what they
+#: return.
+Metrics = Mapping[str, Callable[[Any, Batch], torch.Tensor]]
 
 
 def as_batch(module: torch.nn.Module, example: Any,
@@ -101,8 +104,14 @@ def _loss_in(output: Any) -> torch.Tensor:
 
 def loss_of(module: torch.nn.Module, batch: Batch,
             loss: Callable | None) -> torch.Tensor:
-    """Returns the loss of a batch. `loss` is called with the module's output and
-    with what `forward` does not name."""
+    """Returns the loss of a batch."""
+    return output_and_loss(module, batch, loss)[1]
+
+
+def output_and_loss(module: torch.nn.Module, batch: Batch,
+                    loss: Callable | None) -> tuple[Any, torch.Tensor]:
+    """Returns what the module makes of a batch, and its loss. `loss` is called
+    with the module's output and with what `forward` does not name."""
     if isinstance(loss, (str, type)):
         raise InvalidArgument(
             f"loss={loss!r}: expected a function of the output and the labels, "
@@ -117,7 +126,8 @@ def loss_of(module: torch.nn.Module, batch: Batch,
                 f"forward() takes no {', '.join(labels)}: give loss=, a "
                 "function of its output and the labels, as "
                 "torch.nn.functional.cross_entropy")
-        return _loss_in(module(**batch))
+        output = module(**batch)
+        return output, _loss_in(output)
     if not labels:
         raise InvalidArgument(
             "forward() takes all of the example, and nothing is left for "
@@ -144,7 +154,41 @@ def loss_of(module: torch.nn.Module, batch: Batch,
                 if isinstance(found, torch.Tensor) else type(found).__name__)
         raise InvalidArgument(f"loss= returned {what}, expected one number, the "
                               "mean over samples: reduction=\"mean\"")
-    return found.reshape(())
+    return output, found.reshape(())
+
+
+def check_metrics(metrics: Metrics, batch: Batch) -> None:
+    """Refuses what cannot be a file's outputs."""
+    for name, metric in metrics.items():
+        if not callable(metric):
+            raise InvalidArgument(
+                f"metrics['{name}'] is a {type(metric).__name__}, expected a "
+                "function of the module's output and the batch")
+        if name == "loss" or name in batch or not name:
+            raise InvalidArgument(
+                f"a metric is called '{name}', as the loss or an input of the "
+                "file is: call it otherwise")
+
+
+def loss_and_metrics(module: torch.nn.Module, batch: Batch,
+                     loss: Callable | None, metrics: Metrics
+                     ) -> torch.Tensor | tuple[torch.Tensor, ...]:
+    """Returns the loss of a batch, followed by metrics if there are any."""
+    output, found = output_and_loss(module, batch, loss)
+    return (found, *(_metric(name, metric(output, batch))
+                     for name, metric in metrics.items())) if metrics else found
+
+
+def _metric(name: str, found: Any) -> torch.Tensor:
+    what = type(found).__name__
+    if isinstance(found, (bool, int, float)):
+        found = torch.tensor(found)
+    if isinstance(found, torch.Tensor):
+        if found.numel() == 1:
+            return found.detach().reshape(())
+        what = f"tensor of {found.ndim} dimensions"
+    raise InvalidArgument(f"metrics['{name}'] returned a {what}, expected one "
+                          "number, as a mean over samples")
 
 
 class ParameterRedirect(torch.overrides.TorchFunctionMode):
@@ -181,10 +225,10 @@ class ParameterRedirect(torch.overrides.TorchFunctionMode):
 
 
 def with_loss(module: torch.nn.Module, names: list[str], loss: Callable | None,
-              functions: Mapping[Function, bool],
+              metrics: Metrics, functions: Mapping[Function, bool],
               around: ContextManager) -> torch.nn.Module:
-    """Returns a module that maps the tensors to the loss, which it computes
-    within `around`. Its parameters are the module's own, by the names that they
+    """Returns a module that maps the tensors to the loss and to metrics, which
+    it computes within `around`. Its parameters are the module's own, by the names that they
     have there. While its `has_pytorch_gradients` is true, it has an exporter
     write these out, of `functions` too."""
 
@@ -195,11 +239,11 @@ def with_loss(module: torch.nn.Module, names: list[str], loss: Callable | None,
             batch = dict(zip(names, arrays))
             if not self.has_pytorch_gradients:
                 with around:
-                    return loss_of(module, batch, loss)
+                    return loss_and_metrics(module, batch, loss, metrics)
             if torch.compiler.is_dynamo_compiling():
                 raise NotImplementedError("it knows no function modes")
             with around, PyTorchGradients(functions):
-                return loss_of(module, batch, loss)
+                return loss_and_metrics(module, batch, loss, metrics)
 
     # Exporters name dims by argument, so each has one.
     arguments = ", ".join(f"array{i}" for i in range(len(names)))

@@ -102,10 +102,10 @@ absl::StatusOr<EvaluatedSum> Evaluation::run(Trainer &trainer,
     weights.push_back(batch.weight(k));
   }
   ZG_ASSIGN_OR_RETURN(EvaluatedSum sum, trainer.evaluate(batch, weights));
-  // Without a count the divisor is all weights together, those of the other
-  // ranks too.
+  // Has the weights of the other ranks too.
+  sum.weight = double(source->samples()) / double(plan.micro_batch());
   if (!sum.count) {
-    sum.count = double(source->samples()) / double(plan.micro_batch());
+    sum.count = sum.weight;
   }
   return sum;
 }

@@ -15,7 +15,7 @@ namespace zerograph {
 
 /// A number of a step and its name.
 struct NamedNumber {
-  const char *name;
+  std::string name;
   double value;
 };
 

@@ -99,8 +99,16 @@ std::string Progress::lineOf(const StepRecord &record, Clock::time_point now,
       std::isnan(record.loss) ? "nan" : absl::StrFormat("%.6f", record.loss);
   std::string text = absl::StrFormat("step %d/%d  loss %s  lr %.4g", done,
                                      run.steps, loss, record.learning_rate);
-  if (eval_loss) {
-    absl::StrAppendFormat(&text, "  eval_loss %.6f", *eval_loss);
+  auto add = [&](const char *prefix, const std::vector<NamedNumber> &metrics) {
+    for (const NamedNumber &metric : metrics) {
+      absl::StrAppendFormat(&text, "  %s%s %.4g", prefix, metric.name,
+                            metric.value);
+    }
+  };
+  add("", record.metrics);
+  if (eval) {
+    absl::StrAppendFormat(&text, "  eval_loss %.6f", eval->loss);
+    add("eval_", eval->metrics);
   }
   absl::StrAppend(&text, "  ", rate(steps * double(run.samples)), " samples/s");
   if (run.tokens > 0) {
@@ -114,7 +122,7 @@ void Progress::add(const StepRecord &record) {
   Clock::time_point now = Clock::now();
   uint64_t done = record.step + 1;
   if (record.eval) {
-    eval_loss = record.eval->loss;
+    eval = record.eval;
   }
   bool due = prints && (isDue(done, now) || record.eval);
   if (due) {

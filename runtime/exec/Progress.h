@@ -56,8 +56,8 @@ private:
   bool together; ///< both on one terminal
   bool drawn = false;
   Clock::time_point begin;
-  Shown line, draw;                ///< by `prints`, and by `moves`
-  std::optional<double> eval_loss; ///< the latest
+  Shown line, draw;               ///< by `prints`, and by `moves`
+  std::optional<EvalRecord> eval; ///< the latest
 };
 
 } // namespace zerograph

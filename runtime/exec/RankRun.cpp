@@ -18,6 +18,17 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+/// Names the plan's metrics, each times `scale`.
+std::vector<NamedNumber> named(const plan::Plan &plan,
+                               const std::vector<double> &metrics,
+                               double scale = 1) {
+  std::vector<NamedNumber> result;
+  for (size_t i = 0; i < metrics.size(); ++i) {
+    result.push_back({plan.metrics(int(i)).name(), metrics[i] * scale});
+  }
+  return result;
+}
+
 double millisecondsSince(Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin)
       .count();
@@ -221,6 +232,7 @@ absl::StatusOr<StepResult> RankRun::update() {
   record.step_ms = ms;
   record.samples_per_s = double(samplesOfStep(session.plan())) / ms * 1e3;
   record.skipped = made.skipped;
+  record.metrics = named(session.plan(), made.metrics);
   if (session.plan().has_loss_scale()) {
     record.loss_scale = made.loss_scale;
   }
@@ -254,7 +266,8 @@ absl::StatusOr<EvalRecord> RankRun::evaluateAfter(uint64_t step) {
   add(receivedSince(before), *report.mutable_evaluation());
   return EvalRecord{sum->loss / *sum->count,
                     session.evaluation->data().samples(),
-                    millisecondsSince(begin)};
+                    millisecondsSince(begin),
+                    named(session.plan(), sum->metrics, 1 / sum->weight)};
 }
 
 /// Counts steps from 1, as in the lines of progress beside it.

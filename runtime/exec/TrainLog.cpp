@@ -26,6 +26,17 @@ std::string number(double value) {
   return std::string(text, std::to_chars(text, text + sizeof(text), value).ptr);
 }
 
+/// Returns `, "KEY": {"NAME": NUMBER, ...}`, or nothing where there are none.
+std::string textOf(const char *key, const std::vector<NamedNumber> &metrics) {
+  std::string all;
+  for (const NamedNumber &metric : metrics) {
+    absl::StrAppend(&all, all.empty() ? "" : ", ",
+                    nlohmann::json(metric.name).dump(), ": ",
+                    number(metric.value));
+  }
+  return all.empty() ? all : absl::StrCat(", \"", key, "\": {", all, "}");
+}
+
 } // namespace
 
 std::string zerograph::toJson(const StepRecord &record) {
@@ -36,14 +47,16 @@ std::string zerograph::toJson(const StepRecord &record) {
   std::string eval =
       record.eval ? absl::StrCat(", \"eval_loss\": ", number(record.eval->loss),
                                  ", \"eval_samples\": ", record.eval->samples,
-                                 ", \"eval_ms\": ", number(record.eval->ms))
+                                 ", \"eval_ms\": ", number(record.eval->ms),
+                                 textOf("eval_metrics", record.eval->metrics))
                   : "";
   return absl::StrCat(
       "{\"step\": ", record.step, ", \"loss\": ", number(record.loss),
       ", \"grad_norm\": ", number(record.gradient_norm.value_or(NAN)),
       ", \"lr\": ", number(record.learning_rate),
       ", \"step_ms\": ", number(record.step_ms),
-      ", \"samples_per_s\": ", number(record.samples_per_s), scaling, eval,
+      ", \"samples_per_s\": ", number(record.samples_per_s), scaling,
+      textOf("metrics", record.metrics), eval,
       record.skipped ? ", \"skipped\": true" : "", "}");
 }
 
@@ -57,8 +70,12 @@ std::vector<NamedNumber> zerograph::numbersOf(const StepRecord &record) {
   if (record.loss_scale) {
     numbers.push_back({"loss_scale", *record.loss_scale});
   }
+  numbers.insert(numbers.end(), record.metrics.begin(), record.metrics.end());
   if (record.eval) {
     numbers.push_back({"eval_loss", record.eval->loss});
+    for (const NamedNumber &metric : record.eval->metrics) {
+      numbers.push_back({"eval_" + metric.name, metric.value});
+    }
   }
   return numbers;
 }

@@ -20,6 +20,7 @@ struct EvalRecord {
   double loss = 0; // mean
   uint64_t samples = 0;
   double ms = 0;
+  std::vector<NamedNumber> metrics = {}; // means
 };
 
 /// One finished step.
@@ -33,6 +34,7 @@ struct StepRecord {
   std::optional<double> loss_scale; // where the plan has one
   bool skipped = false;             // the update
   std::optional<EvalRecord> eval;   // where an evaluation followed
+  std::vector<NamedNumber> metrics;
 };
 
 /// Returns the record as one JSON object. Numbers read back as the same

@@ -240,13 +240,11 @@ Trainer::evaluate(const Batch &batch, absl::Span<const double> weights) {
     ZG_RETURN_IF_ERROR(zeroTotals(/*evaluated=*/true));
     ZG_RETURN_IF_ERROR(runEvaluation(batch, weights));
     EvaluatedSum sum;
-    ZG_RETURN_IF_ERROR(
-        memory().slice(plan, plan.evaluation().slice()).read(&sum.loss));
+    ZG_ASSIGN_OR_RETURN(sum.loss, readTotal(plan.evaluation()));
     if (plan.has_evaluation_count()) {
-      ZG_RETURN_IF_ERROR(memory()
-                             .slice(plan, plan.evaluation_count().slice())
-                             .read(&sum.count.emplace()));
+      ZG_ASSIGN_OR_RETURN(sum.count, readTotal(plan.evaluation_count()));
     }
+    ZG_ASSIGN_OR_RETURN(sum.metrics, readTotals(plan.evaluation_metrics()));
     return sum;
   };
   absl::StatusOr<EvaluatedSum> sum = run();
@@ -257,25 +255,41 @@ absl::StatusOr<double> Trainer::meanScale() const {
   if (!plan.has_loss_count()) {
     return gradientScale(plan);
   }
-  double count = 0;
-  ZG_RETURN_IF_ERROR(
-      memory().slice(plan, plan.loss_count().slice()).read(&count));
+  ZG_ASSIGN_OR_RETURN(double count, readTotal(plan.loss_count()));
   return 1 / count;
+}
+
+absl::StatusOr<double> Trainer::readTotal(const plan::Total &total) const {
+  double wide = 0;
+  float narrow = 0;
+  bool isWide = total.type() == plan::F64;
+  ZG_RETURN_IF_ERROR(memory()
+                         .slice(plan, total.slice())
+                         .read(isWide ? static_cast<void *>(&wide) : &narrow));
+  return isWide ? wide : double(narrow);
+}
+
+absl::StatusOr<std::vector<double>> Trainer::readTotals(
+    const google::protobuf::RepeatedPtrField<plan::Total> &totals) const {
+  std::vector<double> sums;
+  for (const plan::Total &total : totals) {
+    ZG_ASSIGN_OR_RETURN(double sum, readTotal(total));
+    sums.push_back(sum);
+  }
+  return sums;
 }
 
 /// Reads the sums, which every rank has alike.
 absl::StatusOr<StepResult> Trainer::readResult() const {
-  double loss = 0;
-  float rounded = 0, stops = 0;
-  bool wide = plan.loss().type() == plan::F64;
-  ZG_RETURN_IF_ERROR(memory()
-                         .slice(plan, plan.loss().slice())
-                         .read(wide ? static_cast<void *>(&loss) : &rounded));
-  ZG_RETURN_IF_ERROR(memory().slice(plan, plan.stop().slice()).read(&stops));
-  loss = wide ? loss : double(rounded);
-  ZG_ASSIGN_OR_RETURN(double scale, meanScale());
   StepResult result;
+  ZG_ASSIGN_OR_RETURN(double loss, readTotal(plan.loss()));
+  ZG_ASSIGN_OR_RETURN(double scale, meanScale());
   result.loss = loss * scale;
+  ZG_ASSIGN_OR_RETURN(result.metrics, readTotals(plan.metrics()));
+  for (double &metric : result.metrics) {
+    metric *= gradientScale(plan);
+  }
+  ZG_ASSIGN_OR_RETURN(double stops, readTotal(plan.stop()));
   result.stop = stops > 0;
   result.learning_rate = learningRate(plan, scalars);
   result.loss_scale = scalars.loss_scale;

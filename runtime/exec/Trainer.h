@@ -74,13 +74,18 @@ struct StepResult {
   bool skipped = false;
   double learning_rate = 0; // of the update, and the first group
   double loss_scale = 1;    // that backward began with
+  /// The plan's metrics: means over ranks and micro-batches.
+  std::vector<double> metrics;
 };
 
 /// The sums of an evaluation: its losses, and what they count where the plan
-/// has a count of losses.
+/// has a count of losses; its metrics, and what those are to be divided by,
+/// which Evaluation knows: micro-batches, each by its samples.
 struct EvaluatedSum {
   double loss = 0;
   std::optional<double> count;
+  std::vector<double> metrics;
+  double weight = 0;
 };
 
 /// Every rank makes the same calls; one that fails ends all others' too. Keep
@@ -166,6 +171,10 @@ private:
   absl::Status runEvaluation(const Batch &batch,
                              absl::Span<const double> weights);
   absl::StatusOr<StepResult> readResult() const;
+  /// Reads a sum over ranks.
+  absl::StatusOr<double> readTotal(const plan::Total &total) const;
+  absl::StatusOr<std::vector<double>> readTotals(
+      const google::protobuf::RepeatedPtrField<plan::Total> &totals) const;
   /// Aborts, and returns the error.
   absl::Status fail(const absl::Status &status);
 

@@ -65,6 +65,14 @@ Json scheduleJson(const plan::Schedule &schedule) {
   return json;
 }
 
+Json metricNames(const plan::Plan &plan) {
+  Json names = Json::array();
+  for (const plan::Total &metric : plan.metrics()) {
+    names.push_back(metric.name());
+  }
+  return names;
+}
+
 /// Returns the name of the last step that writes the loss.
 std::string lossNode(const plan::Plan &plan) {
   std::string name;
@@ -153,6 +161,7 @@ nlohmann::ordered_json settingsJson(const LoadedPlan &loaded) {
       {"recompute_ratio", plan.recompute_ratio()},
       {"loss", plan.loss().name()},
       {"loss_node", lossNode(plan)},
+      {"metrics", metricNames(plan)},
       {"loss_mean", plan.has_loss_count() ? "tokens" : "micro-batches"},
       {"dump_gradients", plan.dump_gradients()},
       {"reduction", reductionOf(plan)},

@@ -304,6 +304,10 @@ planLines(const plan::Plan &plan) {
           ? ""
           : absl::StrCat("; loss \"", plan.loss().name(), "\"",
                          plan.has_loss_count() ? ", a mean over tokens" : "");
+  if (plan.metrics_size() > 0) {
+    absl::StrAppend(&loss, ", ",
+                    counted(uint64_t(plan.metrics_size()), "metric"));
+  }
   std::string step =
       absl::StrCat(counted(plan.accumulate(), "micro-batch", "es"), " of ",
                    counted(plan.micro_batch(), "sample"), " a rank", loss);

@@ -23,5 +23,12 @@ std::vector<KnownTotal> zerograph::totalsOf(const plan::Plan &plan) {
     totals.push_back({&plan.evaluation_count(), "the count of evaluated losses",
                       plan::F64, /*evaluated=*/true});
   }
+  for (const plan::Total &metric : plan.metrics()) {
+    totals.push_back({&metric, "the sum of a metric"});
+  }
+  for (const plan::Total &metric : plan.evaluation_metrics()) {
+    totals.push_back({&metric, "the sum of an evaluated metric", plan::F64,
+                      /*evaluated=*/true});
+  }
   return totals;
 }

@@ -87,6 +87,23 @@ absl::Status validateTotal(const plan::Plan &plan, const KnownTotal &known) {
   return needCarried(plan, total.slice(), known.what);
 }
 
+/// Checks that metrics have names of their own, and that an evaluation has all
+/// of them.
+absl::Status validateMetrics(const plan::Plan &plan) {
+  std::set<std::string> names = {plan.loss().name()};
+  for (const plan::Total &metric : plan.metrics()) {
+    if (metric.name().empty() || !names.insert(metric.name()).second) {
+      return invalid("metric \"", metric.name(),
+                     "\" has no name or a taken one");
+    }
+  }
+  int expected = plan.has_evaluation() ? plan.metrics_size() : 0;
+  return plan.evaluation_metrics_size() == expected
+             ? absl::OkStatus()
+             : invalid("the plan evaluates ", plan.evaluation_metrics_size(),
+                       " metrics; expected ", expected);
+}
+
 } // namespace
 
 absl::Status validateInputs(const plan::Plan &plan) {
@@ -220,6 +237,7 @@ absl::Status validateTotals(const plan::Plan &plan) {
                    " count of evaluated losses; a plan that evaluates has one "
                    "just where it has a count of losses");
   }
+  ZG_RETURN_IF_ERROR(validateMetrics(plan));
   ZG_RETURN_IF_ERROR(validateScaling(plan));
   if (plan.has_gradient_norm()) {
     const char *name = "the gradients' norm";

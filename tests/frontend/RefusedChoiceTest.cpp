@@ -48,6 +48,18 @@ g (float[4] x) => (float[4] y) <float[4] w = {1, 2, 3, 4}> {
                 {"loss 'y' has shape 4"});
 }
 
+TEST(RefusedMetric, NotANumber) {
+  ImportOptions options;
+  options.metrics = {"y"};
+  expectRefused(importFile(write(parse(R"(
+g (float[4] x) => (float[4] y, float loss) <float[4] w = {1, 2, 3, 4}> {
+  y = Mul(x, w)
+  loss = ReduceMean <keepdims = 0> (y)
+})")),
+                           options),
+                {"--metric y: it has shape 4"});
+}
+
 TEST(RefusedParameters, NothingToTrain) {
   expectRefused(
       "g (float[4] x) => (float loss) { loss = ReduceMean <keepdims = 0> (x) "

@@ -83,6 +83,7 @@ mlir::zg::PlanInfo planInfoOf(const CompileOptions &options,
     info.folder = std::string("."); // empty means the plan's own
   }
   info.loss = loss;
+  info.metrics = options.metrics;
   info.dump_gradients = options.dump_gradients;
   info.without_code = options.until == CompileOptions::Until::Costed;
   info.schedule = scheduleOf(options);

@@ -26,7 +26,7 @@ void takeReport(frontend::ImportReport &report, CompileResult &result) {
 }
 
 /// Adds the forward graph of an evaluation to `module`: the same file, imported
-/// as it is evaluated, up to the output `loss`.
+/// as it is evaluated, up to the output `loss` and metrics.
 absl::Status addEvaluation(mlir::MLIRContext &context,
                            const CompileOptions &options,
                            frontend::ImportOptions import,
@@ -44,7 +44,8 @@ absl::Status addEvaluation(mlir::MLIRContext &context,
   for (unsigned i = 0; i < program.getNumResults(); ++i) {
     auto name = program.getResultAttrOfType<mlir::StringAttr>(
         i, mlir::zg::nn::kOutputAttr);
-    others[i] = !name || name.getValue() != loss;
+    bool isMetric = bool(program.getResultAttr(i, mlir::zg::nn::kMetricAttr));
+    others[i] = !isMetric && (!name || name.getValue() != loss);
   }
   program.front().getTerminator()->eraseOperands(others);
   program.eraseResults(others);

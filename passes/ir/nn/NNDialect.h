@@ -57,6 +57,9 @@ inline constexpr llvm::StringLiteral kNextValueAttr = "nn.next_value";
 /// On a result of one f64: what the loss, a sum, is to be divided by, over all
 /// micro-batches of a step. UnitAttr.
 inline constexpr llvm::StringLiteral kLossCountAttr = "nn.loss_count";
+/// On a result of one number that is told beside the loss: its place among the
+/// plan's metrics (an i64).
+inline constexpr llvm::StringLiteral kMetricAttr = "nn.metric";
 /// On a softmax of what could be attention: why it is none (StringAttr). On the
 /// module: node and reason of each (ArrayAttr).
 inline constexpr llvm::StringLiteral kUnfusedAttr = "nn.unfused";

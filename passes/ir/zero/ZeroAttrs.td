@@ -168,7 +168,8 @@ def Zero_StateAttr : Zero_Attr<"State", "state"> {
 
     `role` is "param", "grad" (the accumulated sum of gradients), "master" (what
     the update works on where parameters have 16 bits), the name of an optimizer
-    state such as "exp_avg", or "loss" and "stop" (unit and segment -1).
+    state such as "exp_avg", or "loss" and "stop" (unit and segment -1); of a
+    "metric" the segment is its place among them.
     `segment` is -1 where the value is the unit's whole flat buffer `tensor<U>`;
     else it is this rank's shard of that segment.
 

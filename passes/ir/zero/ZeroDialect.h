@@ -57,6 +57,8 @@ inline constexpr llvm::StringLiteral kLossRole = "loss";
 inline constexpr llvm::StringLiteral kStopRole = "stop";
 /// The divisor of the sum of losses, where it is not their number; f64.
 inline constexpr llvm::StringLiteral kLossCountRole = "loss_count";
+/// The sum of a metric; its segment is its place among them.
+inline constexpr llvm::StringLiteral kMetricRole = "metric";
 /// The norm of the mean gradient, before it is clipped; f64, of no unit.
 inline constexpr llvm::StringLiteral kNormRole = "gradient_norm";
 

@@ -34,7 +34,8 @@ std::string mlir::zg::zero::printedName(StateAttr state, ArrayAttr units) {
     return role + ".sum"; // this rank's own is a value of that name
   }
   if (state.getUnit() < 0) {
-    return role;
+    bool several = state.getSegment() >= 0;
+    return several ? role + "." + std::to_string(state.getSegment()) : role;
   }
   if (role == kParamRole && state.getSharded()) {
     role = "shard";

@@ -73,7 +73,7 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 0 : i64, z
 // -----
 
 module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 0 : i64, zero.accumulate = 1 : i64} {
-  // expected-error @below {{has a result after the loss, of type 'tensor<f32>'; expected the loss, and perhaps what it counts}}
+  // expected-error @below {{has results of types 'tensor<f32>', 'tensor<f32>'; expected one loss, besides metrics and what the loss counts}}
   nn.program @evaluate(%x: tensor<f32> {nn.input = #nn.input<"x", per_sample = false>}) -> (tensor<f32> {nn.output = "loss"}, tensor<f32> {nn.output = "x"}) {
     nn.return %x, %x : tensor<f32>, tensor<f32>
   }
@@ -105,6 +105,28 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 0 : i64, z
   nn.program @evaluate(%x: tensor<f64> {nn.input = #nn.input<"x", per_sample = false>}, %count: tensor<1xf64> {nn.input = #nn.input<"count", per_sample = false>})
       -> (tensor<f64> {nn.output = "loss"}, tensor<1xf64> {nn.loss_count}) {
     nn.return %x, %count : tensor<f64>, tensor<1xf64>
+  }
+  zero.layout units []
+}
+
+// -----
+
+// Metrics have states of their own, by their places, wherever they stand.
+
+// CHECK-LABEL: nn.program @evaluate(
+// CHECK: %[[SUM:.+]] = zero.all_reduce %{{.+}}, %eval_metric.1 group ["data"] reason "a metric of all that is evaluated"
+// CHECK: %[[LOSS:.+]] = zero.all_reduce %{{.+}}, %eval_loss group ["data"] reason "the loss of all that is evaluated"
+// CHECK: %[[FIRST:.+]] = zero.all_reduce %{{.+}}, %eval_metric.0 group ["data"] reason "a metric of all that is evaluated"
+// CHECK: nn.return %[[SUM]], %[[LOSS]], %[[FIRST]]
+// CHECK: tensor<1xf64> {zero.updates = #zero.state<unit = -1, segment = 1, "eval_metric", sharded = false>}
+// CHECK: tensor<1xf64> {zero.updates = #zero.state<unit = -1, segment = -1, "eval_loss", sharded = false>}
+// CHECK: tensor<1xf64> {zero.updates = #zero.state<unit = -1, segment = 0, "eval_metric", sharded = false>}
+module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 0 : i64, zero.accumulate = 1 : i64} {
+  nn.program @evaluate(%x: tensor<f32> {nn.input = #nn.input<"x", per_sample = false>}, %n: tensor<f64> {nn.input = #nn.input<"n", per_sample = false>}) -> (tensor<f64> {nn.output = "total", nn.metric = 1 : i64}, tensor<f32> {nn.output = "loss"}, tensor<f32> {nn.output = "largest", nn.metric = 0 : i64}) {
+    nn.return %n, %x, %x : tensor<f64>, tensor<f32>, tensor<f32>
+  }
+  nn.program @micro() {
+    nn.return
   }
   zero.layout units []
 }

@@ -52,7 +52,7 @@ TEST(EvalRecord, IsPartOfTheStepThatItFollows) {
   record.eval = EvalRecord{0.25, 22, 1.5};
   expectSays(toJson(record), "\"eval_loss\": 0.25, \"eval_samples\": 22, "
                              "\"eval_ms\": 1.5}");
-  EXPECT_STREQ(numbersOf(record).back().name, "eval_loss");
+  EXPECT_EQ(numbersOf(record).back().name, "eval_loss");
   EXPECT_EQ(numbersOf(record).back().value, 0.25);
 }
 

@@ -306,6 +306,16 @@ const Fault kFaults[] = {
      }},
     {"the count of losses is f32; expected f64",
      [](plan::Plan &p) { *p.mutable_loss_count() = p.loss(); }},
+    {"has no name or a taken one",
+     [](plan::Plan &p) { *p.add_metrics() = p.loss(); }},
+    {"the plan evaluates 1 metrics; expected 0",
+     [](plan::Plan &p) {
+       plan::Total &metric = *p.add_evaluation_metrics();
+       metric = p.loss();
+       metric.set_type(plan::F64);
+       p.mutable_slices(int(p.loss().slice()))->set_bytes(8);
+       p.mutable_loss()->set_type(plan::F64);
+     }},
     {"the gradients' norm is in slice 99",
      [](plan::Plan &p) { p.set_gradient_norm(99); }},
     {"the gradients' norm is in slice",

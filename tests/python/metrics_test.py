@@ -1,0 +1,142 @@
+"""Metrics of PyTorch modules, which are told beside the loss."""
+
+import copy
+
+from package import need
+
+need("torch", "onnx", "onnxscript")
+
+import torch  # noqa: E402
+import zerograph as zg  # noqa: E402
+from support import Case, main  # noqa: E402
+from torch import nn  # noqa: E402
+from torch.nn import functional as F  # noqa: E402
+
+
+def accuracy(output, batch):
+    return (output.argmax(-1) == batch["labels"]).float().mean()
+
+
+def correct(output, batch):
+    return (output.argmax(-1) == batch["labels"]).sum()
+
+
+class Coder(nn.Module):
+    """Returns its loss and the parts of it."""
+
+    def __init__(self):
+        super().__init__()
+        self.encode, self.decode = nn.Linear(8, 3), nn.Linear(3, 8)
+        self.norm = nn.BatchNorm1d(3)
+
+    def forward(self, x):
+        code = self.norm(self.encode(x))
+        parts = {"error": F.mse_loss(self.decode(code), x),
+                 "size": code.square().mean()}
+        return {"loss": parts["error"] + 0.1 * parts["size"], **parts}
+
+
+class Metrics(Case):
+
+    def setUp(self):
+        super().setUp()
+        torch.manual_seed(0)
+        self.module = nn.Sequential(nn.Linear(8, 16), nn.Dropout(0.5),
+                                    nn.Linear(16, 3))
+        self.x = torch.randn(24, 8)
+        self.labels = torch.randint(0, 3, (24,))
+
+    def compile(self, **options):
+        return zg.compile(self.module, (self.x, self.labels), F.cross_entropy,
+                          {"accuracy": accuracy, "correct": correct},
+                          optimizer="sgd", lr=0.1, **options)
+
+    def test_of_the_output_and_the_batch(self):
+        """They are means over micro-batches of all ranks, on the module as each
+        step finds it."""
+        plan = self.compile(ranks=2, accumulate=3, zero=3, dropout=0)
+        now = copy.deepcopy(self.module).eval()
+        with zg.Trainer(plan) as trainer:
+            for _ in range(3):
+                loss = trainer.step((self.x, self.labels))
+                own = [{"labels": one} for one in self.labels.split(4)]
+                outputs = [now(one) for one in self.x.split(4)]
+                for name, metric in (("accuracy", accuracy),
+                                     ("correct", correct)):
+                    each = [float(metric(*one)) for one in zip(outputs, own)]
+                    self.assertAlmostEqual(loss.metrics[name], sum(each) / 6, 6)
+                trainer.load_into(now)
+
+    def test_of_an_evaluation(self):
+        """Nothing drops out there, and what is left over counts by its samples."""
+        plan = self.compile(evaluate=True, micro_batch=8, accumulate=3)
+        with zg.Trainer(plan) as trainer:
+            for batches in ((self.x[:13], self.labels[:13]),
+                            [(self.x[:5], self.labels[:5]),
+                             (self.x[5:13], self.labels[5:13])]):
+                found = trainer.evaluate(batches)
+                with torch.no_grad():
+                    output = copy.deepcopy(self.module).eval()(self.x[:13])
+                own = {"labels": self.labels[:13]}
+                self.assertAlmostEqual(
+                    found, float(F.cross_entropy(output, self.labels[:13])), 5)
+                self.assertAlmostEqual(found.metrics["accuracy"],
+                                       float(accuracy(output, own)), 6)
+
+    def test_of_what_a_module_returns(self):
+        """Parts of a loss are not trained a second time, nor does a plan compute
+        them twice."""
+        parts = {name: lambda output, batch, name=name: output[name]
+                 for name in ("error", "size")}
+        losses = []
+        for metrics in {}, parts:
+            module = copy.deepcopy(self.coder())
+            plan = zg.compile(module, {"x": self.x}, metrics=metrics, ranks=2,
+                              precision="bf16", evaluate=True)
+            with zg.Trainer(plan) as trainer:
+                losses.append([trainer.step({"x": self.x}) for _ in range(3)])
+                found = trainer.evaluate({"x": self.x})
+        self.assertEqual(*losses)
+        for loss in (*losses[1], found):
+            self.assertAlmostEqual(
+                loss.metrics["error"] + 0.1 * loss.metrics["size"], loss, 2)
+        self.assertEqual(losses[0][0].metrics, {})
+
+    @staticmethod
+    def coder():
+        torch.manual_seed(1)
+        return Coder()
+
+    def test_of_a_file(self):
+        """An exported one names them; then it is compiled by these names."""
+        found = zg.export(self.module, (self.x, self.labels), self.path("m.onnx"),
+                          F.cross_entropy, metrics={"accuracy": accuracy})
+        self.assertTrue(found.ok, found)
+        plan = zg.compile(self.path("m.onnx"), (self.x, self.labels),
+                          metric=["accuracy"], dropout=0)
+        with zg.Trainer(plan) as trainer:
+            loss = trainer.step((self.x, self.labels))
+        with torch.no_grad():
+            output = copy.deepcopy(self.module).eval()(self.x)
+        self.assertAlmostEqual(loss.metrics["accuracy"], float(
+            accuracy(output, {"labels": self.labels})), 6)
+        with self.assertRaisesRegex(zg.InvalidArgument, "metric=\\["):
+            zg.compile(self.path("m.onnx"), metrics={"accuracy": accuracy})
+
+    def test_what_is_none(self):
+        for metrics, said in (
+                ({"a": lambda output, batch: output},
+                 r"metrics\['a'\] returned a tensor of 2 dimensions"),
+                ({"a": lambda output, batch: "good"},
+                 r"metrics\['a'\] returned a str, expected one number"),
+                ({"a": 3}, "is a int, expected a function"),
+                ({"loss": accuracy}, "a metric is called 'loss'"),
+                ({"labels": accuracy}, "a metric is called 'labels'")):
+            with self.subTest(said), self.assertRaisesRegex(
+                    zg.InvalidArgument, said):
+                zg.compile(self.module, (self.x, self.labels), F.cross_entropy,
+                           metrics)
+
+
+if __name__ == "__main__":
+    main()
