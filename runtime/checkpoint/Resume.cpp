@@ -173,20 +173,10 @@ Resume::open(const plan::Plan &plan, const Checkpoint &checkpoint,
 
 absl::Status Resume::initialize(const RankMemory &memory) const {
   ZG_RETURN_IF_ERROR(zeroStates(plan, memory));
-  for (const plan::Unit &unit : plan.units()) {
-    for (const plan::State &state : unit.states()) {
-      if (roleOf(state) == Role::Gradient ||
-          !plan.slices(int(state.slice())).carried()) {
-        continue;
-      }
-      for (const HeldRange &range : heldRanges(plan, unit, state, memory)) {
-        for (const ParameterPart &part : partsOf(unit, state, range)) {
-          ZG_RETURN_IF_ERROR(write(part, memory.rank));
-        }
-      }
-    }
-  }
-  return absl::OkStatus();
+  return forHeld(plan, memory, [&](const ParameterPart &part) {
+    return roleOf(*part.state) == Role::Gradient ? absl::OkStatus()
+                                                 : write(part, memory.rank);
+  });
 }
 
 absl::Status Resume::write(const ParameterPart &part, unsigned rank) const {

@@ -102,3 +102,21 @@ absl::Status zerograph::zeroStates(const plan::Plan &plan,
   }
   return absl::OkStatus();
 }
+
+absl::Status zerograph::forHeld(
+    const plan::Plan &plan, const RankMemory &memory,
+    absl::FunctionRef<absl::Status(const ParameterPart &)> visit) {
+  for (const plan::Unit &unit : plan.units()) {
+    for (const plan::State &state : unit.states()) {
+      if (!plan.slices(int(state.slice())).carried()) {
+        continue;
+      }
+      for (const HeldRange &range : heldRanges(plan, unit, state, memory)) {
+        for (const ParameterPart &part : partsOf(unit, state, range)) {
+          ZG_RETURN_IF_ERROR(visit(part));
+        }
+      }
+    }
+  }
+  return absl::OkStatus();
+}

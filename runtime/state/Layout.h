@@ -6,6 +6,8 @@
 #include "runtime/device/Buffer.h"
 #include "runtime/plan/Mesh.h"
 
+#include "absl/functional/function_ref.h"
+
 #include <cstdint>
 #include <vector>
 
@@ -60,6 +62,12 @@ std::vector<HeldRange> heldRanges(const plan::Plan &plan,
                                   const plan::Unit &unit,
                                   const plan::State &state,
                                   const RankMemory &memory);
+
+/// Calls `visit` with each part of a parameter that the rank holds in a state
+/// that is carried from program to program; until an error.
+absl::Status
+forHeld(const plan::Plan &plan, const RankMemory &memory,
+        absl::FunctionRef<absl::Status(const ParameterPart &)> visit);
 
 /// Returns what the rank writes to files: over all ranks each element once. Of
 /// a state that all hold whole, a rank's part is its shard of each segment,
