@@ -131,6 +131,18 @@ absl::Status read(zg_trainer *trainer, const char *what, void *const *addresses,
                             });
 }
 
+absl::Status write(zg_trainer *trainer, const char *what,
+                   const zg_array *arrays, size_t count) {
+  ZG_ASSIGN_OR_RETURN(WeightFileOptions options, optionsOf(what));
+  if (options.role == Role::Gradient) {
+    return absl::UnimplementedError(
+        "gradients cannot be written: what they are clipped by is part of the "
+        "plan; compile with --clip-norm or --clip-value");
+  }
+  ZG_ASSIGN_OR_RETURN(TensorFile given, api::arraysOf(what, arrays, count));
+  return trainer->run->write(options.role, given);
+}
+
 absl::Status find(zg_trainer *trainer, const char *what, const void **addresses,
                   size_t count) {
   ZG_ASSIGN_OR_RETURN(WeightFileOptions options, optionsOf(what));
@@ -264,6 +276,12 @@ zg_code zg_trainer_read(zg_trainer *trainer, const char *what,
                         void *const *addresses, size_t count) {
   return onTrainer(trainer,
                    [&] { return read(trainer, what, addresses, count); });
+}
+
+zg_code zg_trainer_write(zg_trainer *trainer, const char *what,
+                         const zg_array *arrays, size_t count) {
+  return onTrainer(trainer,
+                   [&] { return write(trainer, what, arrays, count); });
 }
 
 zg_code zg_trainer_find(zg_trainer *trainer, const char *what,

@@ -76,12 +76,12 @@ void zg_text_free(char *text);
 
 typedef struct zg_plan zg_plan;
 
-/* An array of a batch: dense and row-major, in the memory of the process. */
+/* An array: dense and row-major, in the memory of the process. */
 typedef struct zg_array {
-  const char *name; /* of the model's input */
+  const char *name; /* of a batch: of the model's input */
   const char *type; /* as in .safetensors: "F32", "BF16", "I64", "BOOL" */
   size_t dims;
-  const uint64_t *shape; /* its first dimension is samples */
+  const uint64_t *shape; /* of a batch: its first dimension is samples */
   const void *data;
 } zg_array;
 
@@ -190,9 +190,21 @@ zg_code zg_trainer_arrays(const zg_trainer *trainer, const char *what,
 zg_code zg_trainer_read(zg_trainer *trainer, const char *what,
                         void *const *addresses, size_t count);
 
+/* Replaces "parameters", or "states", by arrays that have the names and shapes
+   of the JSON's, some or all: on all ranks, wherever they are held, so that
+   steps go on as if training had begun with them. One of F32, F16 and BF16 is
+   converted to another. Each process gives the same arrays. Running statistics,
+   of which each rank has its own, become the same on all. What is wrong with an
+   array changes nothing. Gradients stay as they are, and cannot be written.
+   Between accumulate and update it is refused where a step has one micro-batch,
+   as the update is made already. */
+zg_code zg_trainer_write(zg_trainer *trainer, const char *what,
+                         const zg_array *arrays, size_t count);
+
 /* Gives the addresses of those that the first rank of this process holds whole,
    as they would be read, and where the processor can read them; else NULL.
-   They are right until the next step, and gone with the trainer. */
+   They are right until the next step or zg_trainer_write, and gone with the
+   trainer. Do not write there: ranks may hold more copies. */
 zg_code zg_trainer_find(zg_trainer *trainer, const char *what,
                         const void **addresses, size_t count);
 

@@ -80,6 +80,7 @@ _FUNCTIONS = {
     "zg_trainer_arrays": [_Handle, ctypes.c_char_p, _TextOut],
     "zg_trainer_read": [_Handle, ctypes.c_char_p, _Addresses,
                         ctypes.c_size_t],
+    "zg_trainer_write": [_Handle, ctypes.c_char_p, _Arrays, ctypes.c_size_t],
     "zg_trainer_find": [_Handle, ctypes.c_char_p, _Addresses,
                         ctypes.c_size_t],
     "zg_trainer_save": [_Handle, ctypes.c_char_p, ctypes.c_int],

@@ -188,9 +188,24 @@ class Trainer:
         where the plan computes in 16 bits.
 
         With copy=False those that one rank holds whole are views of its memory,
-        which show the latest update.
+        which show the latest update. None of these arrays can be written, as
+        there are more copies than one: `load_state_dict` writes all.
         """
         return self._read("parameters", copy)
+
+    def load_state_dict(self, state: Mapping[str, Any],
+                        strict: bool = True) -> None:
+        """Gives the parameters other values, by the names of `state_dict()`;
+        what the optimizer keeps, and the count of steps, stay. With
+        strict=False those that `state` lacks stay too. All processes give the
+        same. An error changes nothing."""
+        self._write("parameters", state, strict)
+
+    def load_optimizer_state(self, state: Mapping[str, Any],
+                             strict: bool = True) -> None:
+        """Does the same for what the optimizer keeps, by the names of
+        `optimizer_state()`."""
+        self._write("states", state, strict)
 
     def load_into(self, module) -> None:
         """Gives a PyTorch module the parameters, and the buffers that are
@@ -306,6 +321,18 @@ class Trainer:
             self._entries[what] = json.loads(take_text(text))
         return self._entries[what]
 
+    def _write(self, what: str, state: Mapping[str, Any], strict: bool) -> None:
+        names = [one["name"] for one in self._arrays(what)]
+        arrays = Arrays(state, names, "the state")
+        missing = [name for name in names if name not in arrays.arrays]
+        if strict and missing:
+            raise InvalidArgument(
+                f"the state lacks {len(missing)} of {len(names)} arrays: "
+                f"{', '.join(missing[:5])}; nothing was written: give all, or "
+                "strict=False to leave these as they are")
+        check(self._library.zg_trainer_write(
+            self._live(), what.encode(), arrays.pointer, arrays.count))
+
     def _read(self, what: str, copy: bool) -> dict[str, np.ndarray]:
         entries = self._arrays(what)
         count = len(entries)
@@ -323,8 +350,11 @@ class Trainer:
                   for address, array in zip(found, arrays)))
             check(self._library.zg_trainer_read(self._live(), what.encode(),
                                                 wanted, count))
-        return {one["name"]: widened(array, one["type"])
-                for one, array in zip(entries, arrays)}
+        arrays = {one["name"]: widened(array, one["type"])
+                  for one, array in zip(entries, arrays)}
+        for array in arrays.values():
+            array.flags.writeable = copy
+        return arrays
 
 
 def _with_progress(batches: Iterable) -> Iterable:

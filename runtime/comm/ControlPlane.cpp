@@ -127,6 +127,18 @@ absl::Status zerograph::compareHashes(ControlPlane &control,
                    "same weights, seeded alike, and the same options"));
 }
 
+absl::Status zerograph::compareArrays(ControlPlane &control,
+                                      const std::string &digest) {
+  ZG_ASSIGN_OR_RETURN(std::string found,
+                      differences(control, "comparing arrays", digest));
+  return found.empty()
+             ? absl::OkStatus()
+             : absl::FailedPreconditionError(absl::StrCat(
+                   "nothing was written: the ranks give different arrays, by "
+                   "their digests: ",
+                   found, ". Give the same in every process"));
+}
+
 absl::Status zerograph::compareChoices(ControlPlane &control,
                                        const std::string &choices) {
   ZG_ASSIGN_OR_RETURN(std::string found,

@@ -61,6 +61,10 @@ public:
 /// names the ranks that differ from rank 0 and the hashes.
 absl::Status compareHashes(ControlPlane &control, const std::string &hash_hex);
 
+/// Returns an error on every rank unless all of them have arrays of the same
+/// digest.
+absl::Status compareArrays(ControlPlane &control, const std::string &digest);
+
 /// Returns an error on every rank unless all of them have the same `choices` of
 /// a device's module; it names those that differ from rank 0.
 absl::Status compareChoices(ControlPlane &control, const std::string &choices);

@@ -160,6 +160,16 @@ absl::StatusOr<StepResult> LiveRun::update() {
   return firstOf([&](size_t i) { return (*ranks)[i].update(); });
 }
 
+absl::Status LiveRun::checkNoUpdateYet() const {
+  ZG_ASSIGN_OR_RETURN(TrainingPrograms programs, TrainingPrograms::of(plan()));
+  return programs.update || !accumulated
+             ? absl::OkStatus()
+             : absl::FailedPreconditionError(
+                   "the update of this step is made already, together with its "
+                   "only micro-batch: call update first, or compile with "
+                   "--accumulate 2 or more, where update makes it");
+}
+
 absl::StatusOr<StepResult> LiveRun::step(const TensorFile &arrays) {
   ZG_ASSIGN_OR_RETURN(std::unique_ptr<DataSource> batch, takeStep(arrays));
   return firstOf([&](size_t i) -> absl::StatusOr<StepResult> {
@@ -234,6 +244,11 @@ absl::StatusOr<std::string> LiveRun::saveCheckpoint(const std::string &folder) {
   }
   if (ranks->session().options.checkpoint != folder) {
     ZG_RETURN_IF_ERROR(moveCheckpoints(folder));
+  } else if ((*ranks)[0].checkpointIsOutdated()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        folder, " has a checkpoint after ", position().steps,
+        " steps already, from before states were written: save to another "
+        "folder, or after another step"));
   }
   ZG_RETURN_IF_ERROR(
       forEach([&](size_t i) { return (*ranks)[i].saveCheckpoint(); }));
@@ -283,6 +298,21 @@ absl::Status LiveRun::read(WeightFileOptions options, const WeightSink &sink) {
     options.scale = scale / training().lossScale();
   }
   return forEach([&](size_t i) { return (*ranks)[i].gather(options, sink); });
+}
+
+absl::Status LiveRun::write(Role role, const TensorFile &arrays) {
+  if (!ended.ok()) {
+    return ended;
+  }
+  ZG_RETURN_IF_ERROR(checkNoUpdateYet());
+  absl::StatusOr<GivenStates> given = GivenStates::of(plan(), role, arrays);
+  ZG_RETURN_IF_ERROR(agreeOn("writing states", given.status()));
+  if (ranks->session().processes > 1) {
+    std::string digest = given->digest();
+    ZG_RETURN_IF_ERROR(
+        ranks->forEach([&](size_t i) { return (*ranks)[i].compare(digest); }));
+  }
+  return forEach([&](size_t i) { return (*ranks)[i].write(*given); });
 }
 
 std::map<std::string, DeviceRange>

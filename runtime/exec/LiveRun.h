@@ -55,6 +55,11 @@ public:
   /// Gives `sink` what all ranks hold, in every process; ranks of one process
   /// share it and call it at once. Gradients are those since the last update.
   absl::Status read(WeightFileOptions options, const WeightSink &sink);
+  /// Replaces parameters, or what the optimizer keeps of them, by some of the
+  /// arrays that `weightEntries` names for the role, which lie in memory and
+  /// are the same in every process. Between `accumulate` and `update` the
+  /// gradients stay. What is wrong with the arrays changes nothing.
+  absl::Status write(Role role, const TensorFile &arrays);
   /// Returns the memory of what rank 0 of this process holds whole, by name: it
   /// is right until the next step.
   std::map<std::string, DeviceRange> whole(const WeightFileOptions &options);
@@ -84,6 +89,9 @@ private:
     uint64_t count, first;
   };
   Parts partsOf(const DataSource &batch) const;
+  /// Returns an error if the step's update is made already, with its only
+  /// micro-batch.
+  absl::Status checkNoUpdateYet() const;
   absl::Status accumulateOn(size_t i, const DataSource &batch);
   /// Returns an error of the first rank on all, without ending the run.
   absl::Status agreeOn(const std::string &what, const absl::Status &first);

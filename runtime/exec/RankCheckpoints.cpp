@@ -75,6 +75,7 @@ absl::Status RankCheckpoints::afterStep(const Trainer &trainer, bool last) {
   run.loss_scale = position.loss_scale;
   ZG_RETURN_IF_ERROR(whileBusy([&] { return writer->save(run, given_up); }));
   saved = newest = position.steps;
+  outdated.reset();
   if (first) {
     checkpoint_times.stood_ms.push_back(
         std::chrono::duration<double, std::milli>(Clock::now() - begin)

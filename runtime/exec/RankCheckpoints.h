@@ -38,6 +38,13 @@ public:
   /// one, and writes no more.
   absl::Status finish(exec::RankReport &report);
 
+  /// Notes that states were written, after so many steps.
+  void noteWritten(uint64_t steps) {
+    outdated = newest == steps ? newest : std::nullopt;
+  }
+  /// Returns whether the checkpoint after so many steps is from before that.
+  bool isOutdated(uint64_t steps) const { return outdated == steps; }
+
   /// Returns rank 0's times.
   const CheckpointTimes &times() const { return checkpoint_times; }
 
@@ -49,8 +56,9 @@ private:
   Session &session;
   ControlPlane &control;
   std::unique_ptr<CheckpointWriter> writer; // or null
-  std::optional<uint64_t> saved;  // steps of the one that is being written
-  std::optional<uint64_t> newest; // steps of the last one
+  std::optional<uint64_t> saved;    // steps of the one that is being written
+  std::optional<uint64_t> newest;   // steps of the last one
+  std::optional<uint64_t> outdated; // the same, if states were written since
   CheckpointTimes checkpoint_times;
   bool said_waiting = false;
   /// Returns whether another rank has failed.

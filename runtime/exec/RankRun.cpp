@@ -390,9 +390,20 @@ absl::Status RankRun::save(SavedFile &file) {
   return writeFile(file.request, file.writer);
 }
 
+absl::Status RankRun::write(const GivenStates &given) {
+  checkpoints.noteWritten(trainer->position().steps);
+  return given.write(trainer->memory());
+}
+
 absl::Status RankRun::end() {
   if (rank() == 0) {
     saySkipped();
+    if (checkpoints_at_end && checkpointIsOutdated()) {
+      session.warn(absl::StrCat(
+          session.options.checkpoint,
+          ": the last checkpoint is from before states were written after the "
+          "last step: save them to another folder"));
+    }
   }
   if (checkpoints_at_end) {
     ZG_RETURN_IF_ERROR(checkpoints.afterStep(*trainer, /*last=*/true));

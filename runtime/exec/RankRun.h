@@ -7,6 +7,7 @@
 #include "runtime/exec/SaveFile.h"
 #include "runtime/exec/Session.h"
 #include "runtime/exec/Trainer.h"
+#include "runtime/state/GivenStates.h"
 
 #include <chrono>
 
@@ -43,6 +44,12 @@ public:
   absl::Status gather(const WeightFileOptions &options, const WeightSink &sink);
   absl::Status saveCheckpoint();
   absl::Status save(SavedFile &file);
+  /// Replaces what this rank holds of parameters or optimizer states.
+  absl::Status write(const GivenStates &given);
+  /// Returns an error unless the arrays of all processes have one digest.
+  absl::Status compare(const std::string &digest) {
+    return compareArrays(control, digest);
+  }
   /// Returns an error, as `agree` gives it, where any rank has one.
   absl::Status agreeOn(const std::string &what, const absl::Status &own) {
     return agree(control, what, own);
@@ -50,6 +57,11 @@ public:
   /// Waits until the last checkpoint is there. After it the session's folder
   /// may be another one.
   absl::Status finishCheckpoints() { return checkpoints.finish(report); }
+  /// Returns whether the last checkpoint is of this step, without what was
+  /// written since.
+  bool checkpointIsOutdated() const {
+    return checkpoints.isOutdated(trainer->position().steps);
+  }
   /// Returns rank 0's checkpoints.
   const CheckpointTimes &checkpointTimes() const { return checkpoints.times(); }
   /// Ends a live run after its last step.

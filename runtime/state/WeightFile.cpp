@@ -41,12 +41,6 @@ bool isMerged(const plan::Parameter &parameter,
   return options.merged != nullptr && parameter.has_adapter();
 }
 
-std::string keyOf(const plan::Parameter &parameter, const plan::State &state) {
-  return roleOf(state) == Role::Optimizer
-             ? absl::StrCat(parameter.name(), ".", state.role())
-             : parameter.name();
-}
-
 /// The update's own arithmetic: one factor of the element's type.
 template <typename Element>
 void scaleAll(std::byte *data, uint64_t bytes, double scale) {
@@ -94,7 +88,7 @@ absl::Status writeMerged(const WeightSink &sink, const ParameterPart &part,
 absl::Status writePart(const WeightSink &sink, const ParameterPart &part,
                        double scale, plan::ElementType to) {
   plan::ElementType type = part.state->type();
-  std::string name = keyOf(*part.parameter, *part.state);
+  std::string name = weightName(*part.parameter, *part.state);
   uint64_t element = elementSize(type), written = elementSize(to);
   uint64_t begin = part.first * written;
   std::vector<std::byte> converted;
@@ -133,8 +127,8 @@ forOwned(const plan::Plan &plan, const WeightFileOptions &options,
           // One role may have several views of the same elements.
           if (isWanted(*part.parameter, options) &&
               written
-                  .insert(
-                      {keyOf(*part.parameter, state), part.first, part.count})
+                  .insert({weightName(*part.parameter, state), part.first,
+                           part.count})
                   .second) {
             ZG_RETURN_IF_ERROR(visit(part));
           }
@@ -146,6 +140,13 @@ forOwned(const plan::Plan &plan, const WeightFileOptions &options,
 }
 
 } // namespace
+
+std::string zerograph::weightName(const plan::Parameter &parameter,
+                                  const plan::State &state) {
+  return roleOf(state) == Role::Optimizer
+             ? absl::StrCat(parameter.name(), ".", state.role())
+             : parameter.name();
+}
 
 std::vector<SafetensorsWriter::Entry>
 zerograph::weightEntries(const plan::Plan &plan,
@@ -162,7 +163,7 @@ zerograph::weightEntries(const plan::Plan &plan,
       for (const plan::Parameter &parameter : unit.parameters()) {
         if (isWanted(parameter, options)) {
           entries.push_back(
-              {keyOf(parameter, state),
+              {weightName(parameter, state),
                isMerged(parameter, options) ? trainedType(unit, parameter)
                                             : state.type(),
                {parameter.shape().begin(), parameter.shape().end()}});
@@ -204,7 +205,7 @@ zerograph::wholeWeights(const plan::Plan &plan,
         if (part.first == 0 && part.count == part.parameter->elements() &&
             options.scale == 1 && !isMerged(*part.parameter, options) &&
             typeIn(*part.unit, part, options) == part.state->type()) {
-          whole[keyOf(*part.parameter, *part.state)] = part.bytes;
+          whole[weightName(*part.parameter, *part.state)] = part.bytes;
         }
         return absl::OkStatus();
       });

@@ -36,6 +36,10 @@ struct WeightFileOptions {
 std::vector<SafetensorsWriter::Entry>
 weightEntries(const plan::Plan &plan, const WeightFileOptions &options);
 
+/// Returns the name of one of them.
+std::string weightName(const plan::Parameter &parameter,
+                       const plan::State &state);
+
 /// Reserves a file for them.
 absl::StatusOr<std::unique_ptr<SafetensorsWriter>>
 createWeightFile(const std::string &path, const plan::Plan &plan,

@@ -133,6 +133,58 @@ TEST(Api, ReadsParameters) {
   zg_trainer_free(trainer);
 }
 
+/// What is written is read again; an error writes nothing.
+TEST(Api, WritesParameters) {
+  Plan plan({"--micro-batch", "8", "--ranks", "2", "--zero", "3"});
+  zg_trainer *trainer = nullptr;
+  ASSERT_EQ(zg_trainer_create(plan.handle, nullptr, 0, &trainer), ZG_OK);
+  std::vector<float> bias(10), begin(10), given(10, 0.5f);
+  std::vector<uint16_t> halves(10, 0x3f80); // 1 in BF16
+  char *json = nullptr;
+  ASSERT_EQ(zg_trainer_arrays(trainer, "parameters", &json), ZG_OK);
+  std::string names = json;
+  zg_text_free(json);
+  auto read = [&](std::vector<float> &to) {
+    void *addresses[4] = {};
+    size_t place = 0;
+    for (size_t at = names.find("name");
+         names.compare(at + 7, 8, "fc2.bias") != 0;
+         at = names.find("name", at + 1)) {
+      ++place;
+    }
+    addresses[place] = to.data();
+    EXPECT_EQ(zg_trainer_read(trainer, "parameters", addresses, 4), ZG_OK);
+  };
+  uint64_t shape[] = {10}, other[] = {5, 2};
+  zg_array arrays[] = {{"fc2.bias", "F32", 1, shape, given.data()},
+                       {"fc1.bias", "F32", 2, other, given.data()}};
+  read(begin);
+  EXPECT_EQ(zg_trainer_write(trainer, "parameters", arrays, 2),
+            ZG_INVALID_ARGUMENT);
+  EXPECT_NE(strstr(zg_error(), "'fc1.bias' is F32 [5, 2], expected F32 ["),
+            nullptr)
+      << zg_error();
+  read(bias);
+  EXPECT_EQ(bias, begin);
+  ASSERT_EQ(zg_trainer_write(trainer, "parameters", arrays, 1), ZG_OK)
+      << zg_error();
+  read(bias);
+  EXPECT_EQ(bias, given);
+  arrays[0].type = "BF16";
+  arrays[0].data = halves.data();
+  ASSERT_EQ(zg_trainer_write(trainer, "parameters", arrays, 1), ZG_OK);
+  read(bias);
+  EXPECT_EQ(bias, std::vector<float>(10, 1));
+  arrays[0] = {"fc2.bias.exp_avg", "F32", 1, shape, given.data()};
+  EXPECT_EQ(zg_trainer_write(trainer, "states", arrays, 1), ZG_OK)
+      << zg_error();
+  EXPECT_EQ(zg_trainer_write(trainer, "gradients", arrays, 1),
+            ZG_UNIMPLEMENTED);
+  EXPECT_EQ(zg_trainer_write(trainer, "biases", arrays, 1),
+            ZG_INVALID_ARGUMENT);
+  zg_trainer_free(trainer);
+}
+
 TEST(Api, ErrorsHaveACodeAndAText) {
   zg_plan *plan = nullptr;
   const char *options[] = {"--zero", "4"};

@@ -13,23 +13,8 @@ import numpy as np
 import zerograph as zg
 from emulator import variables
 from slurm import free_ports
-from support import GPT, GPT_DATA, MLP, MLP_DATA, Case, main, read_tensors
-
-NUMPY = {"F32": "<f4", "F64": "<f8", "I64": "<i8"}
-
-
-def arrays(path):
-    """The arrays of a .safetensors file, by name."""
-    return {name: np.frombuffer(data, NUMPY[kind]).reshape(shape)
-            for name, (kind, shape, data) in read_tensors(path).items()}
-
-
-def batches(data, plan):
-    """The batches that the command takes from a file, one step after another."""
-    rows = plan.samples
-    total = len(next(iter(data.values())))
-    for begin in range(0, total - rows + 1, rows):
-        yield {name: array[begin:begin + rows] for name, array in data.items()}
+from support import GPT, GPT_DATA, MLP, MLP_DATA, Case, main
+from training_data import arrays, batches
 
 
 class Training(Case):
@@ -515,6 +500,41 @@ with zg.Trainer(plan, load_weights=weights, names=names) as trainer:
                          "load_weights: load_weights.content-[0-9a-f]{16} on rank 0, "
                          "load_weights.content-[0-9a-f]{16} on rank 1")
 
+    def test_processes_that_write(self):
+        """They go on as ranks that are threads do; other arrays than rank 0's
+        are refused, and change nothing."""
+        steps = """
+with zg.Trainer(plan) as trainer:
+    begin = trainer.state_dict()
+    trainer.step(batch)
+    state = {name: array * np.float32(0.5) for name, array in begin.items()}
+"""
+        more = """
+    trainer.load_state_dict(state)
+    losses = [float(trainer.step(batch)) for _ in range(2)]
+    if rank == 0:
+        print(losses)
+"""
+        done, _ = self.script("""
+plan = zg.compile(MLP, micro_batch=8, zero=3, precision="bf16")
+""" + steps + """
+    for wrong in ({**state, "fc2.bias": begin["fc2.bias"] + rank},
+                  {**state, "fc2.bias": begin["fc2.bias"][rank:]}):
+        try:
+            trainer.load_state_dict(wrong)
+        except zg.Error as error:
+            if rank == 0:
+                print(error)
+""" + more, *self.MPIRUN, **self.ROOT_MAY)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, "the ranks give different arrays")
+        self.assertRegex(done.stdout, r"(?s)rank 1: .*'fc2.bias' is F32 \[9\]")
+        threads, _ = self.script("""
+plan = zg.compile(MLP, micro_batch=8, zero=3, precision="bf16", ranks=2)
+""" + steps + more)
+        self.assertEqual(threads.returncode, 0, threads.stderr)
+        self.assertEqual(done.stdout.splitlines()[-1], threads.stdout.strip())
+
     def test_processes_of_torchrun(self):
         """On emulated GPUs, with NCCL between: the bits of the processor."""
         self.put("rank.py", f"""
@@ -526,7 +546,10 @@ batch = {{"x": np.ones((16, 64), np.float32), "labels": np.arange(16) % 10}}
 plan = zg.compile({MLP!r}, micro_batch=8, zero=3, target="cuda:emulated",
                   matmul="generated")
 with zg.Trainer(plan) as trainer:
+    begin = trainer.state_dict()
     losses = [float(trainer.step(batch)) for _ in range(3)]
+    trainer.load_state_dict(begin)
+    losses += [float(trainer.step(batch)) for _ in range(2)]
     if os.environ["RANK"] == "0":
         print(losses)
 """)
@@ -546,7 +569,11 @@ with zg.Trainer(plan) as trainer:
         batch = {"x": np.ones((16, 64), np.float32),
                  "labels": np.arange(16) % 10}
         with zg.Trainer(plan) as trainer:
+            begin = trainer.state_dict()
             losses = [float(trainer.step(batch)) for _ in range(3)]
+            trainer.load_state_dict(begin)
+            losses += [float(trainer.step(batch)) for _ in range(2)]
+        self.assertEqual(losses[3], losses[0])
         self.assertEqual(said[0][0].strip(), str(losses))
 
     def test_a_process_that_fails_ends_the_others(self):

@@ -9,6 +9,7 @@
 
 #include "gtest/gtest.h"
 
+#include <cmath>
 #include <cstring>
 #include <mutex>
 #include <numeric>
@@ -32,13 +33,18 @@ Floats batchOf(int step, size_t samples) {
   return x;
 }
 
-TensorFile named(const std::string &name, const Floats &x) {
+TensorFile shaped(const std::string &name, const Floats &x,
+                  const std::vector<uint64_t> &shape) {
   TensorExtent extent;
   extent.type = plan::F32;
-  extent.shape = {x.size() / kSample, kSample};
+  extent.shape = shape;
   extent.bytes = x.size() * sizeof(float);
   extent.file = File::ofMemory(name, x.data(), extent.bytes);
   return {{name, extent}};
+}
+
+TensorFile named(const std::string &name, const Floats &x) {
+  return shaped(name, x, {x.size() / kSample, kSample});
 }
 
 TrainOptions quiet(double deviation = 1) {
@@ -178,6 +184,71 @@ TEST(LiveRun, APartOfAStepHasItsTime) {
       run->read(gradients, [](auto &&...) { return absl::OkStatus(); }).ok());
 }
 
+/// A run goes on as the one whose parameters it is given, shards and copies.
+TEST(LiveRun, TakesParametersOfTheCaller) {
+  for (LinearOptions linear : {LinearOptions{1, 1, 4},
+                               LinearOptions{2, 1, 2},
+                               LinearOptions{2, 3, 2},
+                               {4, 3, 1}}) {
+    LoadedPlan plan = linearPlan(linear);
+    auto run = openRun(plan), other = openRun(plan);
+    ASSERT_TRUE(run->step(named("x", batchOf(0, 8))).ok());
+    ASSERT_TRUE(other->step(named("x", batchOf(1, 8))).ok());
+    Floats given = weightsOf(*run);
+    EXPECT_NE(weightsOf(*other), given);
+    absl::Status written =
+        other->write(Role::Param, shaped("w", given, {given.size()}));
+    ASSERT_TRUE(written.ok()) << written;
+    EXPECT_EQ(weightsOf(*other), given);
+    EXPECT_EQ(run->step(named("x", batchOf(2, 8))).value().loss,
+              other->step(named("x", batchOf(2, 8))).value().loss);
+    EXPECT_EQ(weightsOf(*run), weightsOf(*other));
+  }
+}
+
+TEST(LiveRun, WrongParametersChangeNothing) {
+  LoadedPlan plan = linearPlan({2, 3, 2});
+  auto run = openRun(plan);
+  Floats before = weightsOf(*run), given(500, 1), nan = given;
+  nan[3] = std::nanf("");
+  auto refused = [&](const TensorFile &arrays) {
+    return std::string(run->write(Role::Param, arrays).message());
+  };
+  TensorFile two = shaped("w", given, {250, 2});
+  two["v"] = two["w"];
+  expectSays(refused(two), "nothing was written:\n  there is no 'v'",
+             "'w' is F32 [250, 2], expected F32 [500]");
+  TensorFile wide = shaped("w", given, {500});
+  wide["w"].type = plan::F64;
+  expectSays(refused(wide), "'w' is F64 [500], expected F32 [500]");
+  expectSays(refused(shaped("w", nan, {500})), "'w' has NaN in element 3");
+  EXPECT_EQ(weightsOf(*run), before);
+}
+
+/// Parameters may be others while gradients are made than while they are used.
+TEST(LiveRun, TakesParametersWithinAStep) {
+  LoadedPlan plan = linearPlan({2, 3, 2}), fused = linearPlan({2, 1, 1});
+  auto run = openRun(plan), other = openRun(plan), one = openRun(fused);
+  Floats begin = weightsOf(*run), moved(500, 0.5f), x = batchOf(0, 8);
+  auto write = [](LiveRun &to, const Floats &w) {
+    return to.write(Role::Param, shaped("w", w, {500}));
+  };
+  ASSERT_TRUE(write(*run, moved).ok());
+  ASSERT_TRUE(write(*other, moved).ok());
+  ASSERT_TRUE(run->accumulate(named("x", x)).ok());
+  ASSERT_TRUE(write(*run, begin).ok());
+  EXPECT_EQ(run->update().value().loss,
+            other->step(named("x", x)).value().loss);
+  Floats a = weightsOf(*run), b = weightsOf(*other);
+  for (size_t i = 0; i < a.size(); ++i) { // both have moved as far
+    EXPECT_NEAR(a[i] - begin[i], b[i] - moved[i], 1e-5f);
+  }
+  ASSERT_TRUE(one->accumulate(named("x", batchOf(0, 4))).ok());
+  expectSays(std::string(write(*one, begin).message()), "is made already",
+             "--accumulate 2");
+  EXPECT_TRUE(one->update().ok());
+}
+
 TEST(LiveRun, TheCallerChoosesTheRate) {
   LoadedPlan plan = linearPlan({1, 1, 1});
   auto run = openRun(plan), other = openRun(plan);
@@ -214,6 +285,29 @@ TEST(LiveRun, GoesOnFromItsCheckpoint) {
             folder.path + "/a/step-00000002");
   // A folder that is of another run is refused, and the run goes on.
   EXPECT_FALSE(openRun(one)->saveCheckpoint(folder.path + "/b").ok());
+}
+
+/// A checkpoint of a step stays as it is: what is written after it goes
+/// elsewhere.
+TEST(LiveRun, WhatIsWrittenIsInTheNextCheckpoint) {
+  Folder folder;
+  LoadedPlan plan = linearPlan({2, 3, 2});
+  auto run = openRun(plan);
+  ASSERT_TRUE(run->step(named("x", batchOf(0, 8))).ok());
+  ASSERT_TRUE(run->saveCheckpoint(folder.path + "/a").ok());
+  Floats given(500, 0.25f);
+  ASSERT_TRUE(run->write(Role::Param, shaped("w", given, {500})).ok());
+  expectSays(
+      std::string(run->saveCheckpoint(folder.path + "/a").status().message()),
+      "has a checkpoint after 1 steps already", "another folder");
+  for (int time = 0; time < 2; ++time) {
+    ASSERT_TRUE(run->saveCheckpoint(folder.path + "/b").ok());
+  }
+  TrainOptions options = quiet();
+  options.resume = folder.path + "/b";
+  EXPECT_EQ(weightsOf(*openRun(plan, options)), given);
+  ASSERT_TRUE(run->step(named("x", batchOf(1, 8))).ok());
+  EXPECT_TRUE(run->saveCheckpoint(folder.path + "/a").ok());
 }
 
 /// A run with a folder from the beginning writes after every N steps, and at
