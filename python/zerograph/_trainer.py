@@ -207,6 +207,14 @@ class Trainer:
         `optimizer_state()`."""
         self._write("states", state, strict)
 
+    def load_from(self, module) -> None:
+        """Gives the parameters the values of a PyTorch module, and of its
+        buffers that are trained with them: the counterpart of `load_into`."""
+        from . import names
+        self.load_state_dict(names.read(
+            module, {one["name"]: one["shape"]
+                     for one in self._arrays("parameters")}))
+
     def load_into(self, module) -> None:
         """Gives a PyTorch module the parameters, and the buffers that are
         trained with them; it is the one that was exported, or one like it."""

@@ -185,31 +185,50 @@ def load(module: torch.nn.Module, arrays: Mapping[str, np.ndarray]) -> None:
     exporters made of them: with the names of wrappers in front, transposed."""
     import torch
 
+    found = _find(module, {name: array.shape for name, array in arrays.items()})
+    with torch.no_grad():
+        for initializer, tensor in found.items():
+            tensor.copy_(torch.tensor(arrays[initializer]))
+
+
+def read(module: torch.nn.Module,
+         shapes: Mapping[str, Iterable[int]]) -> dict[str, torch.Tensor]:
+    """Returns what a module has for arrays of these shapes, by their names, on
+    the CPU: the counterpart of `load`."""
+    return {initializer: tensor.cpu()
+            for initializer, tensor in _find(module, shapes).items()}
+
+
+def _find(module: torch.nn.Module,
+          shapes: Mapping[str, Iterable[int]]) -> dict[str, torch.Tensor]:
+    """Returns views of a module's tensors, of these shapes, by the names of
+    initializers."""
     from ._complex_parameters import as_stored
 
     tensors = {name: as_stored(one.detach()) for named in (
         module.named_parameters(remove_duplicate=False),
         module.named_buffers(remove_duplicate=False)) for name, one in named}
-    unknown = []
-    for initializer, array in arrays.items():
+    found, unknown = {}, []
+    for initializer, shape in shapes.items():
+        shape = list(shape)
         name = next((end for end in _ends(initializer) if end in tensors),
                     None)
-        value = torch.tensor(array)
-        if name and value.ndim == 2 and value.shape != tensors[name].shape:
-            value = value.T
         if name is None:
             unknown.append(initializer)
             continue
-        if value.shape != tensors[name].shape:
-            unknown.append(f"{initializer} of shape {list(array.shape)}, "
+        tensor = tensors[name]
+        if len(shape) == 2 and shape != list(tensor.shape):
+            tensor = tensor.mT if tensor.ndim == 2 else tensor
+        if shape != list(tensor.shape):
+            unknown.append(f"{initializer} of shape {shape}, "
                            f"expected {list(tensors[name].shape)}")
             continue
-        with torch.no_grad():
-            tensors[name].copy_(value)
+        found[initializer] = tensor
     if unknown:
         raise InvalidArgument(
             f"the module has no tensors for {', '.join(unknown)}: give the "
             "module that was exported, or one like it")
+    return found
 
 
 def write(model: torch.nn.Module, path: str | os.PathLike,

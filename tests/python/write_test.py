@@ -1,5 +1,7 @@
 """What writes into a live trainer, beside the same in PyTorch."""
 
+import copy
+
 from package import need
 
 need("torch", "onnx", "onnxscript")
@@ -9,25 +11,68 @@ import torch  # noqa: E402
 import zerograph as zg  # noqa: E402
 from support import Case, main  # noqa: E402
 from torch import nn  # noqa: E402
+from torch.nn import functional as F  # noqa: E402
 
 
 class Writing(Case):
 
+    def setUp(self):
+        super().setUp()
+        torch.manual_seed(0)
+        self.module = nn.Sequential(nn.Linear(8, 16), nn.BatchNorm1d(16),
+                                    nn.Tanh(), nn.Linear(16, 4))
+        self.x = torch.randn(10, 16, 8)
+        self.labels = self.x[..., :4].argmax(-1)
+
+    def batches(self):
+        return zip(self.x, self.labels)
+
+    def test_a_module(self):
+        """A trainer takes a module's values, and gives them back."""
+        other = copy.deepcopy(self.module)
+        with torch.no_grad():
+            for one in (*other.parameters(), *other.buffers()):
+                one.add_(0.25 if one.is_floating_point() else 0)
+        batch = next(self.batches())
+        for options in {}, {"ranks": 2, "zero": 3, "precision": "bf16"}:
+            losses = []
+            for module in self.module, other:
+                plan = zg.compile(module, batch, F.cross_entropy, **options)
+                with zg.Trainer(plan) as trainer:
+                    trainer.load_from(other)
+                    taken = copy.deepcopy(self.module)
+                    trainer.load_into(taken)
+                    for name, one in other.state_dict().items():
+                        self.assertTrue(torch.equal(taken.state_dict()[name],
+                                                    one), name)
+                    losses.append([trainer.step(batch) for _ in range(2)])
+            self.assertEqual(*losses)
+        with zg.Trainer(plan) as trainer:
+            before = trainer.state_dict()
+            with self.assertRaisesRegex(zg.InvalidArgument,
+                                        r"0.weight of shape \[16, 8\], "
+                                        r"expected \[16, 7\]"):
+                trainer.load_from(nn.Sequential(nn.Linear(7, 16),
+                                                *list(other)[1:]))
+            for name, array in trainer.state_dict().items():
+                np.testing.assert_array_equal(array, before[name])
+            # Tensors of PyTorch are arrays too.
+            trainer.load_state_dict({name: torch.tensor(array)
+                                     for name, array in before.items()})
+
     def test_clamped_weights(self):
         """A critic whose weights are clamped after each step (WGAN)."""
-        torch.manual_seed(0)
         critic = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 1))
-        batches = torch.randn(10, 16, 8)
         signs = torch.tensor([1.0, -1.0]).repeat(8)[:, None]
 
         def loss(score, sign):
             return (score * sign).mean()
 
-        plan = zg.compile(critic, (batches[0], signs), loss, ranks=2, zero=2,
+        plan = zg.compile(critic, (self.x[0], signs), loss, ranks=2, zero=2,
                           lr=0.01)
         optimizer = torch.optim.AdamW(critic.parameters(), 0.01)
         with zg.Trainer(plan) as trainer:
-            for x in batches:
+            for x in self.x:
                 ours = trainer.step((x, signs))
                 trainer.load_state_dict({
                     name: array.clip(-0.1, 0.1)
