@@ -206,6 +206,11 @@ zg_code zg_trainer_update(zg_trainer *trainer, zg_step *step) {
   });
 }
 
+zg_code zg_trainer_discard(zg_trainer *trainer) {
+  return onTrainer(trainer,
+                   [&]() -> absl::Status { return trainer->run->discard(); });
+}
+
 zg_code zg_trainer_evaluate(zg_trainer *trainer, const zg_array *arrays,
                             size_t count, double *loss, double *divisor) {
   return onTrainer(trainer, [&]() -> absl::Status {

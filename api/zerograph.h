@@ -157,6 +157,11 @@ zg_code zg_trainer_accumulate(zg_trainer *trainer, const zg_array *arrays,
                               size_t count);
 zg_code zg_trainer_update(zg_trainer *trainer, zg_step *step);
 
+/* Drops the gradients in place of an update, so that the step is made anew,
+   with other parameters or another batch. It is refused where a step has one
+   micro-batch: accumulate makes the update too. */
+zg_code zg_trainer_discard(zg_trainer *trainer);
+
 /* Adds up the losses of samples that are not trained on, as many as there are,
    between steps: their mean is `loss` / `divisor`, and that of several batches
    the sum of these by the sum of those. Each process gives all samples. The

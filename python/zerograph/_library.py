@@ -71,6 +71,7 @@ _FUNCTIONS = {
                         ctypes.POINTER(Step)],
     "zg_trainer_accumulate": [_Handle, _Arrays, ctypes.c_size_t],
     "zg_trainer_update": [_Handle, ctypes.POINTER(Step)],
+    "zg_trainer_discard": [_Handle],
     "zg_trainer_metrics": [_Handle, ctypes.c_int, _Double, ctypes.c_size_t,
                            _Double],
     "zg_trainer_evaluate": [_Handle, _Arrays, ctypes.c_size_t, _Double,

@@ -152,6 +152,12 @@ class Trainer:
                                               ctypes.byref(self._step)))
         return self._made()
 
+    def discard(self) -> None:
+        """Drops the gradients in place of `update`: the step is made anew, with
+        other parameters or another batch. For plans of two micro-batches a step
+        or more; with one, `accumulate` makes the update too."""
+        check(self._library.zg_trainer_discard(self._live()))
+
     def evaluate(self, batches: Mapping[str, Any] | Iterable) -> Evaluation:
         """Returns the mean loss of samples that are not trained on, and the
         plan's metrics, without dropout and with BatchNorm's running statistics:

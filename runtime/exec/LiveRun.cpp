@@ -170,6 +170,16 @@ absl::Status LiveRun::checkNoUpdateYet() const {
                    "--accumulate 2 or more, where update makes it");
 }
 
+absl::Status LiveRun::discard() {
+  if (!accumulated) {
+    return absl::FailedPreconditionError(
+        "there is no gradient to discard: accumulate comes first");
+  }
+  ZG_RETURN_IF_ERROR(checkNoUpdateYet());
+  accumulated = false;
+  return forEach([&](size_t i) { return (*ranks)[i].training()->discard(); });
+}
+
 absl::StatusOr<StepResult> LiveRun::step(const TensorFile &arrays) {
   ZG_ASSIGN_OR_RETURN(std::unique_ptr<DataSource> batch, takeStep(arrays));
   return firstOf([&](size_t i) -> absl::StatusOr<StepResult> {

@@ -37,6 +37,8 @@ public:
   /// Do the two parts of a step, for who looks at gradients in between.
   absl::Status accumulate(const TensorFile &arrays);
   absl::StatusOr<StepResult> update();
+  /// Drops the gradients in place of an update.
+  absl::Status discard();
   /// Returns the losses of samples that are not trained on, as many as there
   /// are, and what their sum is to be divided by. Each process gives all.
   absl::StatusOr<EvaluatedSum> evaluate(const TensorFile &arrays);

@@ -5,6 +5,7 @@
 #include "runtime/comm/local/LocalGroup.h"
 #include "runtime/plan/Mesh.h"
 #include "runtime/plan/Totals.h"
+#include "runtime/plan/UnitParts.h"
 
 #include <cmath>
 #include <utility>
@@ -193,6 +194,13 @@ absl::StatusOr<StepResult> Trainer::update() {
   ++steps_done;
   updates_done += !result->skipped;
   return result;
+}
+
+absl::Status Trainer::discard() const {
+  return forHeld(plan, memory(), [](const ParameterPart &part) {
+    return roleOf(*part.state) == Role::Gradient ? part.bytes.fill()
+                                                 : absl::OkStatus();
+  });
 }
 
 absl::StatusOr<StepResult> Trainer::step(const Batch &batch, bool stop,

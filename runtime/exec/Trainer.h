@@ -110,6 +110,10 @@ public:
                           const Batch *next = nullptr);
   absl::StatusOr<StepResult> update();
 
+  /// Zeroes the sums of gradients, as an update leaves them, of a plan whose
+  /// update is a program of its own: `accumulate` may then come again.
+  absl::Status discard() const;
+
   /// Replaces the learning rates of the plan's groups, and the schedule, from
   /// the next update on; nothing: they apply again.
   void setLearningRate(std::optional<double> rate) {

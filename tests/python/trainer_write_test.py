@@ -172,6 +172,9 @@ class Writing(Case):
         batch = next(batches(self.data, plan))
         with zg.Trainer(plan) as trainer:
             before = trainer.state_dict()
+            trainer.accumulate(batch)
+            first = trainer.gradients()
+            trainer.discard()
             trainer.load_state_dict({name: array * np.float32(0.5)
                                      for name, array in before.items()})
             trainer.accumulate(batch)
@@ -181,13 +184,18 @@ class Writing(Case):
             self.assertEqual(trainer.steps, 1)
             after = trainer.state_dict()
             for name, gradient in gradients.items():
+                self.assertTrue((gradient != first[name]).any())
                 np.testing.assert_array_equal(
                     after[name], before[name] - np.float32(0.5) * gradient)
+            with self.assertRaisesRegex(zg.Error, "accumulate comes first"):
+                trainer.discard()
         plan, _ = self.compile()
         with zg.Trainer(plan) as trainer:
             trainer.accumulate({name: one[:8] for name, one in batch.items()})
             with self.assertRaisesRegex(zg.Error, "made already.* accumulate 2"):
                 trainer.load_state_dict(before)
+            with self.assertRaisesRegex(zg.Error, "made already.* accumulate 2"):
+                trainer.discard()
             trainer.update()
 
     def test_the_last_checkpoint(self):

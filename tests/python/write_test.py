@@ -90,6 +90,52 @@ class Writing(Case):
         self.assertEqual(max(one.abs().max() for one in critic.parameters()),
                          np.float32(0.1))
 
+    def test_sharpness_aware(self):
+        """Gradients of where the loss is higher update the parameters (SAM)."""
+        module = nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, 4))
+        rho = 0.05
+        plan = zg.compile(module, next(self.batches()), F.cross_entropy,
+                          accumulate=2, ranks=2, zero=2, lr=0.01,
+                          weight_decay=0.1, dump_gradients=True)
+        optimizer = torch.optim.AdamW(module.parameters(), 0.01,
+                                      weight_decay=0.1)
+        with zg.Trainer(plan) as trainer:
+            for x, labels in self.batches():
+                weights = trainer.state_dict()
+                trainer.accumulate((x, labels))
+                gradients = trainer.gradients()
+                trainer.discard()
+                norm = np.sqrt(sum((one ** 2).sum()
+                                   for one in gradients.values()))
+                trainer.load_state_dict({
+                    name: array + rho * gradients[name] / norm
+                    for name, array in weights.items()})
+                trainer.accumulate((x, labels))
+                trainer.load_state_dict(weights)
+                ours = trainer.update()
+
+                parameters = list(module.parameters())
+                first = torch.autograd.grad(F.cross_entropy(module(x), labels),
+                                            parameters)
+                norm = torch.sqrt(sum((one ** 2).sum() for one in first))
+                with torch.no_grad():
+                    begin = [one.clone() for one in parameters]
+                    for one, gradient in zip(parameters, first):
+                        one.add_(rho * gradient / norm)
+                optimizer.zero_grad()
+                theirs = F.cross_entropy(module(x), labels)
+                theirs.backward()
+                with torch.no_grad():
+                    for one, value in zip(parameters, begin):
+                        one.copy_(value)
+                optimizer.step()
+                np.testing.assert_allclose(ours, theirs.item(), rtol=2e-5)
+            self.assertEqual(trainer.steps, len(self.x))
+            trained = copy.deepcopy(module)
+            trainer.load_into(trained)
+            for ours, theirs in zip(trained.parameters(), module.parameters()):
+                torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-6)
+
 
 if __name__ == "__main__":
     main()

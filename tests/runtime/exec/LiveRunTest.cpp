@@ -246,7 +246,21 @@ TEST(LiveRun, TakesParametersWithinAStep) {
   ASSERT_TRUE(one->accumulate(named("x", batchOf(0, 4))).ok());
   expectSays(std::string(write(*one, begin).message()), "is made already",
              "--accumulate 2");
+  expectSays(std::string(one->discard().message()), "is made already");
   EXPECT_TRUE(one->update().ok());
+}
+
+/// Gradients that are dropped leave no trace.
+TEST(LiveRun, DiscardsGradients) {
+  LoadedPlan plan = linearPlan({2, 3, 2});
+  auto run = openRun(plan), other = openRun(plan);
+  expectSays(std::string(run->discard().message()), "accumulate comes first");
+  ASSERT_TRUE(run->accumulate(named("x", batchOf(7, 8))).ok());
+  ASSERT_TRUE(run->discard().ok());
+  EXPECT_EQ(run->step(named("x", batchOf(0, 8))).value().loss,
+            other->step(named("x", batchOf(0, 8))).value().loss);
+  EXPECT_EQ(weightsOf(*run), weightsOf(*other));
+  EXPECT_EQ(run->position().steps, 1u);
 }
 
 TEST(LiveRun, TheCallerChoosesTheRate) {
