@@ -78,6 +78,15 @@ void give(const StepResult &made, zg_trainer *trainer, zg_step *step) {
   }
 }
 
+/// Returns a rate, or nothing for NaN: that of the plan.
+absl::StatusOr<std::optional<double>> rateOf(double rate) {
+  if (std::isinf(rate) || rate < 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the learning rate is ", rate, ", expected a finite number from 0"));
+  }
+  return std::isnan(rate) ? std::nullopt : std::optional(rate);
+}
+
 absl::StatusOr<WeightFileOptions> optionsOf(const std::string &what) {
   WeightFileOptions options;
   if (what == "parameters") {
@@ -242,13 +251,17 @@ zg_code zg_trainer_metrics(const zg_trainer *trainer, int evaluated,
 
 zg_code zg_trainer_set_rate(zg_trainer *trainer, double rate) {
   return onTrainer(trainer, [&]() -> absl::Status {
-    if (std::isinf(rate) || rate < 0) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "the learning rate is ", rate, ", expected a finite number from 0"));
-    }
-    trainer->run->setLearningRate(std::isnan(rate) ? std::nullopt
-                                                   : std::optional(rate));
+    ZG_ASSIGN_OR_RETURN(std::optional<double> given, rateOf(rate));
+    trainer->run->setLearningRate(given);
     return absl::OkStatus();
+  });
+}
+
+zg_code zg_trainer_set_group_rate(zg_trainer *trainer, const char *group,
+                                  double rate) {
+  return onTrainer(trainer, [&]() -> absl::Status {
+    ZG_ASSIGN_OR_RETURN(std::optional<double> given, rateOf(rate));
+    return trainer->run->setLearningRate(group, given);
   });
 }
 

@@ -176,8 +176,13 @@ zg_code zg_trainer_metrics(const zg_trainer *trainer, int evaluated,
                            double *values, size_t count, double *divisor);
 
 /* Replaces the learning rates of all groups from the next update on; no
-   schedule applies to it. NaN: those of the plan apply again. */
+   schedule applies to them. NaN: those of the plan apply again. */
 zg_code zg_trainer_set_rate(zg_trainer *trainer, double rate);
+
+/* Does the same for one group: "default", "no-decay" or the pattern of a
+   --group, as "groups" of zg_plan_inspect's "json" names them. */
+zg_code zg_trainer_set_group_rate(zg_trainer *trainer, const char *group,
+                                  double rate);
 
 /* Says how many steps were made, and how many of them updated anything, also in
    the run that this one goes on from. */

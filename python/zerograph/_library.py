@@ -77,6 +77,7 @@ _FUNCTIONS = {
     "zg_trainer_evaluate": [_Handle, _Arrays, ctypes.c_size_t, _Double,
                             _Double],
     "zg_trainer_set_rate": [_Handle, ctypes.c_double],
+    "zg_trainer_set_group_rate": [_Handle, ctypes.c_char_p, ctypes.c_double],
     "zg_trainer_position": [_Handle, _Count, _Count],
     "zg_trainer_arrays": [_Handle, ctypes.c_char_p, _TextOut],
     "zg_trainer_read": [_Handle, ctypes.c_char_p, _Addresses,

@@ -103,7 +103,7 @@ class Trainer:
         self._memory = _Memory(handle)
         self._process = os.getpid()
         self._step = Step()
-        self._rate: float | None = None
+        self._rates: dict[str | None, float] = {}  # None: of all groups
         self._entries: dict[str, list[dict]] = {}
         _open[id(self)] = weakref.ref(self)
         say_notes(leave_out=folder + os.sep)
@@ -123,13 +123,15 @@ class Trainer:
         return self._position()[1]
 
     def step(self, batch: Mapping[str, Any] | tuple | list,
-             lr: float | None = None) -> Loss:
+             lr: float | Mapping[str, float] | None = None) -> Loss:
         """Makes a step: forward, backward, what ranks exchange, the update.
 
         `batch` has an array for each input, or is a tuple in the order of
         `plan.inputs`. Its first dimension is samples: `plan.samples` of them,
         for all ranks; in one of several processes its own share will do too.
-        `lr` replaces the rates of all groups, and the schedule.
+        `lr` replaces the rates of all groups, and the schedule; or, as
+        {"default": 1e-3, "*.bias": 1e-2}, those of the groups that it names as
+        `plan.facts["groups"]` does.
         """
         arrays = Arrays(batch, self._names)
         self._set_rate(lr)
@@ -145,7 +147,7 @@ class Trainer:
         check(self._library.zg_trainer_accumulate(self._live(), arrays.pointer,
                                                   arrays.count))
 
-    def update(self, lr: float | None = None) -> Loss:
+    def update(self, lr: float | Mapping[str, float] | None = None) -> Loss:
         """Does the second part of a step."""
         self._set_rate(lr)
         check(self._library.zg_trainer_update(self._live(),
@@ -312,14 +314,22 @@ class Trainer:
         say_notes()
         return loss
 
-    def _set_rate(self, lr: float | None) -> None:
-        rate = None if lr is None else float(lr)
-        if rate is not None and math.isnan(rate):
+    def _set_rate(self, lr: float | Mapping[str, float] | None) -> None:
+        given = lr if isinstance(lr, Mapping) else {None: lr}
+        rates = {group: float(rate) for group, rate in given.items()
+                 if rate is not None}
+        if any(map(math.isnan, rates.values())):
             raise InvalidArgument("lr is not a number")
-        if rate != self._rate:
-            check(self._library.zg_trainer_set_rate(
-                self._live(), math.nan if rate is None else rate))
-            self._rate = rate
+        if rates == self._rates:
+            return
+        self._rates = {None: math.nan}  # unlike any, where one is refused
+        check(self._library.zg_trainer_set_rate(self._live(),
+                                                rates.get(None, math.nan)))
+        for group, rate in rates.items():
+            if group is not None:
+                check(self._library.zg_trainer_set_group_rate(
+                    self._live(), group.encode(), rate))
+        self._rates = rates
 
     def _position(self) -> tuple[int, int]:
         steps, updates = ctypes.c_uint64(), ctypes.c_uint64()

@@ -2,7 +2,10 @@
 
 #include "runtime/exec/LiveRun.h"
 
+#include "runtime/base/Text.h"
 #include "runtime/exec/ResumeRun.h"
+
+#include <algorithm>
 
 using namespace zerograph;
 
@@ -206,10 +209,40 @@ absl::StatusOr<EvaluatedSum> LiveRun::evaluate(const TensorFile &arrays) {
   return firstOf([&](size_t i) { return (*ranks)[i].evaluate(evaluation); });
 }
 
-void LiveRun::setLearningRate(std::optional<double> rate) {
+void LiveRun::setRates() {
   for (size_t i = 0; i < ranks->size(); ++i) {
-    (*ranks)[i].training()->setLearningRate(rate);
+    (*ranks)[i].training()->setLearningRates(rates);
   }
+}
+
+void LiveRun::setLearningRate(std::optional<double> rate) {
+  rates.clear();
+  for (uint32_t group = 0; rate && group < uint32_t(plan().groups_size());
+       ++group) {
+    rates[group] = *rate;
+  }
+  setRates();
+}
+
+absl::Status LiveRun::setLearningRate(const std::string &group,
+                                      std::optional<double> rate) {
+  std::vector<std::string> names;
+  for (const plan::OptimizerGroup &one : plan().groups()) {
+    names.push_back(one.name());
+  }
+  auto found = std::find(names.begin(), names.end(), group);
+  if (found == names.end()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("no group of parameters is '", group,
+                     "'; the plan has: ", listOf(names, names.size())));
+  }
+  auto number = uint32_t(found - names.begin());
+  rates.erase(number);
+  if (rate) {
+    rates[number] = *rate;
+  }
+  setRates();
+  return absl::OkStatus();
 }
 
 absl::Status LiveRun::agreeOn(const std::string &what,

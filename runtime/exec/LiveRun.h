@@ -46,6 +46,9 @@ public:
   /// Replaces the learning rates of all groups from the next step on; no
   /// schedule applies to it. Nothing: those of the plan.
   void setLearningRate(std::optional<double> rate);
+  /// Does the same for one group, by its name in the plan.
+  absl::Status setLearningRate(const std::string &group,
+                               std::optional<double> rate);
 
   /// Writes a checkpoint into `folder`, which becomes the run's, and returns
   /// its path, in the process of rank 0; elsewhere nothing.
@@ -94,6 +97,7 @@ private:
   /// Returns an error if the step's update is made already, with its only
   /// micro-batch.
   absl::Status checkNoUpdateYet() const;
+  void setRates();
   absl::Status accumulateOn(size_t i, const DataSource &batch);
   /// Returns an error of the first rank on all, without ending the run.
   absl::Status agreeOn(const std::string &what, const absl::Status &first);
@@ -107,8 +111,9 @@ private:
   takeStep(const TensorFile &arrays);
 
   std::unique_ptr<RanksHere> ranks;
-  absl::Status ended;            ///< why no more calls are possible
-  std::set<std::string> folders; ///< that checkpoints were written to
+  absl::Status ended;               ///< why no more calls are possible
+  std::set<std::string> folders;    ///< that checkpoints were written to
+  std::map<uint32_t, double> rates; ///< the caller's, by group
   bool accumulated = false;
   bool warned_of_indices = false;
 };

@@ -22,8 +22,9 @@ const plan::OptimizerGroup &groupOf(const plan::Plan &plan, uint32_t group) {
 
 double zerograph::learningRate(const plan::Plan &plan,
                                const ScalarInputs &inputs, uint32_t group) {
-  if (inputs.fixed_rate) {
-    return *inputs.fixed_rate;
+  if (auto fixed = inputs.fixed_rates.find(group);
+      fixed != inputs.fixed_rates.end()) {
+    return fixed->second;
   }
   double lr =
       inputs.learning_rate.value_or(groupOf(plan, group).learning_rate());

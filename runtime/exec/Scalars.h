@@ -11,6 +11,7 @@
 #include "runtime/base/Status.h"
 #include "runtime/plan/plan.pb.h"
 
+#include <map>
 #include <optional>
 
 namespace zerograph {
@@ -35,8 +36,8 @@ struct ScalarInputs {
   /// The factor of the step's losses before backward.
   double loss_scale = 1;
   uint64_t rank = 0;
-  /// Replaces the learning rates of all groups, and the schedule.
-  std::optional<double> fixed_rate = std::nullopt;
+  /// Replace the learning rates of groups, by number, and the schedule.
+  std::map<uint32_t, double> fixed_rates = {};
 };
 
 /// Returns the learning rate of the update that the step makes, for a group of

@@ -114,10 +114,10 @@ public:
   /// update is a program of its own: `accumulate` may then come again.
   absl::Status discard() const;
 
-  /// Replaces the learning rates of the plan's groups, and the schedule, from
-  /// the next update on; nothing: they apply again.
-  void setLearningRate(std::optional<double> rate) {
-    scalars.fixed_rate = rate;
+  /// Replaces the learning rates of groups, by their numbers in the plan, and
+  /// the schedule, from the next update on; those of others apply.
+  void setLearningRates(const std::map<uint32_t, double> &rates) {
+    scalars.fixed_rates = rates;
   }
 
   /// Returns, between steps and for a plan that evaluates, what micro-batches

@@ -101,6 +101,40 @@ class Training(Case):
             self.assertEqual(trainer.step(batch).learning_rate, 0.5)
             self.assertEqual((trainer.steps, trainer.updates), (3, 3))
 
+    def test_rates_of_groups(self):
+        """Rates that a step gives groups are those of a plan that has them."""
+        groups = {"*.bias": {"weight_decay": 0}, "fc2.*": {"lr": 0.02}}
+        plan = zg.compile(MLP, micro_batch=8, group=groups, ranks=2,
+                          schedule="linear", total_steps=10)
+        groups = {"*.bias": {"weight_decay": 0, "lr": 0.005},
+                  "fc2.*": {"lr": 0.03}}
+        fixed = zg.compile(MLP, micro_batch=8, group=groups, lr=0.01, ranks=2)
+        batch = next(batches(self.data, plan))
+        rates = {"default": 0.01, "*.bias": 0.005, "fc2.*": 0.03}
+        with zg.Trainer(plan) as trainer, zg.Trainer(fixed) as other:
+            for wrong, said in (
+                    ({"fc1.*": 1}, r"no group of parameters is 'fc1.\*'; the plan "
+                                   r"has: default, \*.bias, fc2.\*"),
+                    ({"default": -1}, "is -1, expected"),
+                    ({"fc2.*": float("nan")}, "lr is not a number")):
+                with self.assertRaisesRegex(zg.InvalidArgument, said):
+                    trainer.step(batch, lr=wrong)
+            for _ in range(3):
+                loss = trainer.step(batch, lr=rates)
+                self.assertEqual(loss, other.step(batch))
+                self.assertEqual(loss.learning_rate, 0.01)
+            for name, array in trainer.state_dict().items():
+                np.testing.assert_array_equal(array, other.state_dict()[name])
+            # The plan's holds for others, and for all again.
+            before = trainer.state_dict()
+            loss = trainer.step(batch, lr={"*.bias": 0, "fc2.*": 0})
+            self.assertAlmostEqual(loss.learning_rate, 7e-4)
+            for name, array in trainer.state_dict().items():
+                self.assertEqual((array != before[name]).any(),
+                                 name == "fc1.weight")
+            self.assertAlmostEqual(trainer.step(batch).learning_rate, 6e-4)
+            self.assertEqual(trainer.step(batch, lr=0.5).learning_rate, 0.5)
+
     def test_evaluation(self):
         plan = zg.compile(MLP, micro_batch=8, evaluate=True)
         held = {name: array[:21] for name, array in self.data.items()}
