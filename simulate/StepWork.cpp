@@ -130,8 +130,8 @@ private:
   /// Operations of generated code, and of a library's convolutions.
   void compute() {
     double seconds = 0;
-    bool fast = !beside && plan.devices(0).fast_math();
-    double addsPerSpecial = fast ? kAddsPerApproximation : kAddsPerSpecial;
+    double addsPerSpecial =
+        approximates() ? kAddsPerApproximation : kAddsPerSpecial;
     for (const auto &[type, counts] : cost.operations) {
       double other = double(counts.simple.saturated()) +
                      addsPerSpecial * double(counts.special.saturated());
@@ -140,6 +140,16 @@ private:
     }
     result.of(beside ? Resource::HostCompute : Resource::Compute) =
         seconds * (beside ? 1 : shared);
+  }
+
+  /// Returns whether a GPU approximates exponentials: by `--math fast`, and in
+  /// attention on tensor cores always.
+  bool approximates() const {
+    bool isGpu = !beside && machine.device != "host";
+    bool onTensorCores = !step.has_convolution() &&
+                         (cost.operations.count(plan::BF16) > 0 ||
+                          cost.operations.count(plan::F16) > 0);
+    return isGpu && (plan.devices(0).fast_math() || onTensorCores);
   }
 
   void multiply(const plan::Matmul &matmul) {
