@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from ._counters import Counters
 from ._gradients import Function, checkpoints_called, functions_of
 from ._library import Error
 from ._run import Run, quiet, run, training, varies
@@ -200,7 +201,7 @@ def inspect_loss(module: torch.nn.Module, batch: Batch, twice: Batch,
 
     places = _places(module)
     with training(module, loss, writes.before), checkpoints_called():
-        before = _attributes(module)
+        before, counters = _attributes(module), Counters(module)
         with torch.enable_grad(), writes, watch:
             first = compute()
         moved = [name for name, place in _places(module).items()
@@ -224,6 +225,8 @@ def inspect_loss(module: torch.nn.Module, batch: Batch, twice: Batch,
                    if not _is_same(before.get(name), value)]
         is_read = (was_set and not writes.before and
                    varies(first, compute, times=1))
+        counted = ([] if is_read or writes.before or first.drew_others else
+                   counters.read(first, compute))
     differs, advice = [], []
     hooked = [name for name, one in module.named_parameters()
               if one._backward_hooks or one._post_accumulate_grad_hooks]
@@ -241,6 +244,11 @@ def inspect_loss(module: torch.nn.Module, batch: Batch, twice: Batch,
             f"the loss changes with each call of forward(), which sets "
             f"{', '.join(was_set)}: the file has the value of one call. Make it "
             "an input")
+
+    if counted:
+        differs.append(
+            f"the loss becomes another when forward() has counted {', '.join(counted)}"
+            " far enough: the file has that of the first call. Make it an input")
 
     def once_more(batch=batch) -> Run:
         with training(module, loss, writes.before):

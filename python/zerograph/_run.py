@@ -60,7 +60,7 @@ def quiet():
 _CONTAINERS = {dict, OrderedDict, defaultdict, list, set, deque}
 
 
-def _containers(module: torch.nn.Module) -> list[tuple]:
+def containers_of(module: torch.nn.Module) -> list[tuple]:
     """Returns the containers of a module's attributes, and those within them,
     with copies of what they have."""
     found: dict[int, tuple] = {}
@@ -95,7 +95,7 @@ def kept(module: torch.nn.Module | object, before: Mapping[str, tuple] = {}):
     if not isinstance(module, torch.nn.Module):
         yield
         return
-    containers = _containers(module)
+    containers = containers_of(module)
     tensors = [(one, one.data, one.grad) for one in module.parameters()]
     buffers = [(one, one.detach().clone()) for one in module.buffers()]
     modes = {part: part.training for part in module.modules()}

@@ -1,5 +1,6 @@
 """Exporting PyTorch modules: what is lost is named, and nothing else."""
 
+import copy
 import os
 import random
 import warnings
@@ -193,6 +194,51 @@ class ExportWarnings(ExportCase):
                              (Growing().eval(), "calls")):
             self.assertRegex("; ".join(self.warnings_of(module)),
                              f"with each call of forward.*which sets {name}: ")
+
+    def test_a_count_that_matters_later(self):
+        class Warming(Classifier):
+            calls = 0
+
+            def forward(self, x):
+                self.calls += 1
+                return super().forward(x) * (1.0 if self.calls > 100 else 0.5)
+
+        class Cooling(Classifier):
+            def __init__(self):
+                super().__init__()
+                self.state = {"temperature": 1.0}
+
+            def forward(self, x):
+                self.state["temperature"] *= 0.999
+                return super().forward(x) / max(self.state["temperature"], 0.99)
+
+        class Listed(Classifier):
+            def __init__(self):
+                super().__init__()
+                self.scales, self.calls = [1.0] * 50, 0
+
+            def forward(self, x):
+                self.calls += 1
+                return super().forward(x) * self.scales[self.calls]
+
+        for module, name in ((Warming(), "calls"), (Cooling(), "temperature"),
+                             (Listed(), "calls"),
+                             (nn.Sequential(nn.Identity(), Warming()),
+                              "1.calls")):
+            before = copy.deepcopy(vars(module))
+            self.assertRegex("; ".join(self.warnings_of(module)),
+                             f"forward.. has counted {name} far enough")
+            for key in set(before) & {"calls", "state", "scales"}:
+                self.assertEqual(vars(module)[key], before[key])
+
+    def test_counts_that_nothing_depends_on(self):
+        class Counting(Classifier):
+            def forward(self, x):
+                self.calls = getattr(self, "calls", 0) + 1
+                self.samples = x.shape[0]
+                self.seen = {**getattr(self, "seen", {}), self.calls: 1.5}
+                return super().forward(x) * len(x) / self.samples
+        self.assertEqual(self.warnings_of(Counting()), [])
 
     def test_a_loss_that_is_not_finite(self):
         class Root(Classifier):
