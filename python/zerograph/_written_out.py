@@ -9,7 +9,9 @@ import sys
 from unittest import mock
 
 import torch
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 
+from ._checks import passing
 from ._functions import WrittenFunctions
 from ._gradients import with_gradient
 
@@ -17,6 +19,8 @@ _cross_entropy = torch.nn.functional.cross_entropy
 _nll_loss = torch.nn.functional.nll_loss
 _isfinite = torch.isfinite
 _truth = torch.Tensor.__bool__
+_number = torch.Tensor.item
+_symbol_truth = torch.SymBool.__bool__
 _scaled_attention = torch.nn.functional.scaled_dot_product_attention
 _normalized = torch.batch_norm
 
@@ -177,8 +181,24 @@ def _finite(input):
 
 
 def _bool(tensor):
-    """Is torch.Tensor.__bool__, but what `_finite` says of all is true."""
-    return getattr(tensor, "taken_for_true", False) or _truth(tensor)
+    """Is torch.Tensor.__bool__, but what `_finite` says of all is true, and a
+    check is passed."""
+    passed = (True if getattr(tensor, "taken_for_true", False) else
+              passing(sys._getframe(1)))
+    return _truth(tensor) if passed is None else passed
+
+
+def _item(tensor):
+    """Is torch.Tensor.item, but a check is passed."""
+    passed = (passing(sys._getframe(1)) if tensor.dtype == torch.bool else None)
+    return _number(tensor) if passed is None else passed
+
+
+def _symbol_bool(symbol):
+    """Is torch.SymBool.__bool__, but a check of a tensor's number is passed."""
+    passed = (passing(sys._getframe(1)) if free_unbacked_symbols(symbol) else
+              None)
+    return _symbol_truth(symbol) if passed is None else passed
 
 
 def _experts(found: set):
@@ -244,8 +264,10 @@ def written_out():
             torch, cdist=_distances,
             fake_quantize_per_tensor_affine=_fake_quantize,
             fake_quantize_per_channel_affine=_fake_quantize_channels))
+        patches.enter_context(mock.patch.multiple(
+            torch.Tensor, __bool__=_bool, item=_item))
         patches.enter_context(
-            mock.patch.object(torch.Tensor, "__bool__", _bool))
+            mock.patch.object(torch.SymBool, "__bool__", _symbol_bool))
         # The newer exporter ends the process over what is computed of .data.
         patches.enter_context(mock.patch.object(
             torch.Tensor, "data",
