@@ -77,7 +77,7 @@ def _by_parts(function: Callable) -> Callable:
     return called
 
 
-def _element(function: Callable) -> Callable:
+def element(function: Callable) -> Callable:
     """Returns torch.Tensor.__getitem__, which exporters write by slices alone."""
     parts = _by_parts(function)
 
@@ -162,7 +162,6 @@ WRITTEN = {
                                       torch.Tensor.__mul__,
                                       torch.Tensor.__rmul__)},
     **dict.fromkeys((torch.exp, torch.Tensor.exp), _exponential),
-    torch.Tensor.__getitem__: _element(torch.Tensor.__getitem__),
     torch.Tensor.__setitem__: _assigned(torch.Tensor.__setitem__),
     torch.zeros: _zeros,
     torch.zeros_like: _zeros_like,

@@ -86,6 +86,9 @@ def _ctc_loss(log_probs: torch.Tensor, targets: torch.Tensor, input_lengths,
               target_lengths, blank: int = 0, reduction: str = "mean",
               zero_infinity: bool = False) -> torch.Tensor:
     """Is torch.nn.functional.ctc_loss."""
+    chosen = targets if isinstance(targets, Chosen) else None
+    if chosen is not None:
+        targets = chosen.rows()
     batched = log_probs.ndim == 3
     if not batched:
         log_probs, targets = log_probs.unsqueeze(1), targets.unsqueeze(0)
@@ -108,6 +111,8 @@ def _ctc_loss(log_probs: torch.Tensor, targets: torch.Tensor, input_lengths,
     loss = torch.where(found > _NEVER / 2,
                        _as_pytorch(log_probs, input_lengths) - found,
                        0.0 if zero_infinity else math.inf)
+    if chosen is not None:  # PyTorch would take a sample's for the next one's
+        loss = torch.where(chosen.mask.sum(1) == target_lengths, loss, math.nan)
     if reduction == "mean":
         loss = (loss / target_lengths.clamp(min=1)).mean()
     elif reduction == "sum":
@@ -115,6 +120,53 @@ def _ctc_loss(log_probs: torch.Tensor, targets: torch.Tensor, input_lengths,
     return loss if batched or loss.ndim == 0 else loss.squeeze(0)
 
 
+class Chosen:
+    """Stands for the elements of a matrix of whole numbers that a mask chooses,
+    row by row: how many there are, no file can say. `ctc_loss` takes it as the
+    targets of all samples."""
+
+    def __init__(self, values: torch.Tensor, mask: torch.Tensor):
+        self.values, self.mask = values, mask
+
+    def rows(self) -> torch.Tensor:
+        """Returns a matrix whose rows begin with what they have."""
+        place = self.mask.to(torch.int64).cumsum(1) - 1
+        wanted = torch.arange(self.values.shape[1], device=place.device)
+        found = (place[:, None, :] == wanted[:, None]) & self.mask[:, None, :]
+        return torch.where(found, self.values[:, None, :], 0).sum(-1)
+
+    def __getattr__(self, name):
+        raise refusal()
+
+    def _refuse(self, *_):
+        raise refusal()
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _refuse
+    __truediv__ = __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
+    __getitem__ = __len__ = __iter__ = __bool__ = __neg__ = __invert__ = _refuse
+
+
+def refusal() -> Error:
+    return Error(
+        "labels that a mask chooses, labels[mask] or masked_select, are as many "
+        "as its values say, which a file cannot: they can be the targets of "
+        "ctc_loss alone. Have labels left out by ignore_index")
+
+
+def selected(function):
+    """Returns torch.masked_select, or x[mask], which leaves labels that a mask
+    chooses to `ctc_loss`."""
+    def called(input, mask, *rest, **named):
+        if (isinstance(mask, torch.Tensor) and mask.dtype == torch.bool and
+                isinstance(input, torch.Tensor) and input.dtype == torch.int64 and
+                input.ndim == 2 and mask.ndim == 2 and not rest and not named):
+            return Chosen(input, mask)
+        return function(input, mask, *rest, **named)
+    return called
+
+
 WRITTEN: dict[Callable, Callable] = {
     torch.nn.functional.ctc_loss: _ctc_loss,
+    torch.masked_select: selected(torch.masked_select),
+    torch.Tensor.masked_select: selected(torch.Tensor.masked_select),
 }

@@ -5,13 +5,16 @@ from __future__ import annotations
 
 import torch
 
-from . import (_complex_functions, _ctc, _factors, _linear_algebra, _special_functions,
-               _tensor_functions)
+from . import (_complex_functions, _ctc, _factors, _linear_algebra,
+               _special_functions, _tensor_functions)
 
 #: Maps a function to one that computes the same in operations that exporters
 #: write, or that refuses it.
 _WRITTEN = {**_special_functions.WRITTEN, **_linear_algebra.WRITTEN,
-            **_factors.WRITTEN, **_ctc.WRITTEN, **_tensor_functions.WRITTEN, **_complex_functions.WRITTEN}
+            **_factors.WRITTEN, **_ctc.WRITTEN, **_tensor_functions.WRITTEN,
+            **_complex_functions.WRITTEN,
+            torch.Tensor.__getitem__: _complex_functions.element(
+                _ctc.selected(torch.Tensor.__getitem__))}
 
 
 class WrittenFunctions(torch.overrides.TorchFunctionMode):
@@ -24,4 +27,8 @@ class WrittenFunctions(torch.overrides.TorchFunctionMode):
         kwargs = kwargs or {}
         if "out" in kwargs:
             return func(*args, **kwargs)
+        if func is not torch.nn.functional.ctc_loss and any(
+                isinstance(one, _ctc.Chosen)
+                for one in (*args, *kwargs.values())):
+            raise _ctc.refusal()
         return _WRITTEN.get(func, func)(*args, **kwargs)

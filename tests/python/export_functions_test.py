@@ -262,6 +262,26 @@ class ExportFunctions(ExportCase):
         self.as_pytorch(lambda x: F.ctc_loss(x[:, 0].log_softmax(-1), targets[0],
                                              (9,), (3,)), scores)
 
+    def test_ctc_of_labels_that_a_mask_chooses(self):
+        """As speech models of transformers have them; the mask may have holes."""
+        scores, targets = torch.randn(9, 5, 6), self.speech["targets"].clone()
+        targets[0, 0] = targets[1, 1] = targets[2, :] = targets[4, 1:] = -100
+        mask = targets != -100
+        for choose in (lambda: targets[mask], lambda: targets.masked_select(mask),
+                       lambda: torch.masked_select(targets, mask)):
+            self.as_pytorch(lambda x: F.ctc_loss(
+                x.log_softmax(-1), choose(), self.speech["lengths"], mask.sum(1),
+                reduction="none"), scores)
+        with WrittenFunctions():
+            loss = F.ctc_loss(scores, targets[mask], self.speech["lengths"],
+                              self.speech["sizes"], reduction="none")
+            self.assertTrue(torch.equal(
+                loss.isnan(), mask.sum(1) != self.speech["sizes"]))
+            for other in (lambda: targets[mask] + 1, lambda: targets[mask].sum(),
+                          lambda: F.cross_entropy(scores[0], targets[mask])):
+                with self.assertRaisesRegex(zg.Error, "targets of ctc_loss alone"):
+                    other()
+
     def test_refusals(self):
         def refused(function, text, x=self.x.view(6, 2, 4)):
             with self.assertRaisesRegex(zg.Error, text):
