@@ -140,8 +140,32 @@ absl::Status read(zg_trainer *trainer, const char *what, void *const *addresses,
                             });
 }
 
+/// Copies arrays that zg_trainer_find has told of: ranks read them while others
+/// are written.
+void copyApart(LiveRun &run, TensorFile &arrays,
+               std::vector<std::string> &copies) {
+  copies.reserve(arrays.size());
+  for (Role role : {Role::Param, Role::Gradient, Role::Optimizer}) {
+    WeightFileOptions options;
+    options.role = role;
+    for (const auto &[name, range] : run.whole(options)) {
+      absl::StatusOr<std::byte *> held = hostAddress(range);
+      for (auto &[given, extent] : arrays) {
+        const std::byte *data = extent.file->memory();
+        if (held.ok() && data < *held + range.bytes &&
+            *held < data + extent.bytes) {
+          copies.emplace_back(reinterpret_cast<const char *>(data),
+                              extent.bytes);
+          extent.file =
+              File::ofMemory(given, copies.back().data(), extent.bytes);
+        }
+      }
+    }
+  }
+}
+
 absl::Status write(zg_trainer *trainer, const char *what,
-                   const zg_array *arrays, size_t count) {
+                   const zg_array *arrays, size_t count, bool all) {
   ZG_ASSIGN_OR_RETURN(WeightFileOptions options, optionsOf(what));
   if (options.role == Role::Gradient) {
     return absl::UnimplementedError(
@@ -149,7 +173,9 @@ absl::Status write(zg_trainer *trainer, const char *what,
         "plan; compile with --clip-norm or --clip-value");
   }
   ZG_ASSIGN_OR_RETURN(TensorFile given, api::arraysOf(what, arrays, count));
-  return trainer->run->write(options.role, given);
+  std::vector<std::string> copies;
+  copyApart(*trainer->run, given, copies);
+  return trainer->run->write(options.role, given, all);
 }
 
 absl::Status find(zg_trainer *trainer, const char *what, const void **addresses,
@@ -297,9 +323,9 @@ zg_code zg_trainer_read(zg_trainer *trainer, const char *what,
 }
 
 zg_code zg_trainer_write(zg_trainer *trainer, const char *what,
-                         const zg_array *arrays, size_t count) {
-  return onTrainer(trainer,
-                   [&] { return write(trainer, what, arrays, count); });
+                         const zg_array *arrays, size_t count, int all) {
+  return onTrainer(
+      trainer, [&] { return write(trainer, what, arrays, count, all != 0); });
 }
 
 zg_code zg_trainer_find(zg_trainer *trainer, const char *what,

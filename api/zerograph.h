@@ -36,7 +36,7 @@ extern "C" {
 #endif
 
 /* The version of this interface: a library of a higher one has all of it. */
-#define ZG_INTERFACE 1
+#define ZG_INTERFACE 2
 
 /* Names what went wrong; the numbers are Abseil's. */
 typedef enum zg_code {
@@ -78,10 +78,10 @@ typedef struct zg_plan zg_plan;
 
 /* An array: dense and row-major, in the memory of the process. */
 typedef struct zg_array {
-  const char *name; /* of a batch: of the model's input */
+  const char *name; /* the model's input, in a batch */
   const char *type; /* as in .safetensors: "F32", "BF16", "I64", "BOOL" */
   size_t dims;
-  const uint64_t *shape; /* of a batch: its first dimension is samples */
+  const uint64_t *shape; /* the first dimension is samples, in a batch */
   const void *data;
 } zg_array;
 
@@ -158,7 +158,7 @@ zg_code zg_trainer_accumulate(zg_trainer *trainer, const zg_array *arrays,
 zg_code zg_trainer_update(zg_trainer *trainer, zg_step *step);
 
 /* Drops the gradients in place of an update, so that the step is made anew,
-   with other parameters or another batch. It is refused where a step has one
+   with other parameters or another batch. Running statistics have moved. It is refused where a step has one
    micro-batch: accumulate makes the update too. */
 zg_code zg_trainer_discard(zg_trainer *trainer);
 
@@ -201,7 +201,7 @@ zg_code zg_trainer_read(zg_trainer *trainer, const char *what,
                         void *const *addresses, size_t count);
 
 /* Replaces "parameters", or "states", by arrays that have the names and shapes
-   of the JSON's, some or all: on all ranks, wherever they are held, so that
+   of the JSON's: some, or with `all` not 0 all of them. It does so on all ranks, wherever they are held, so that
    steps go on as if training had begun with them. One of F32, F16 and BF16 is
    converted to another. Each process gives the same arrays. Running statistics,
    of which each rank has its own, become the same on all. What is wrong with an
@@ -209,7 +209,7 @@ zg_code zg_trainer_read(zg_trainer *trainer, const char *what,
    Between accumulate and update it is refused where a step has one micro-batch,
    as the update is made already. */
 zg_code zg_trainer_write(zg_trainer *trainer, const char *what,
-                         const zg_array *arrays, size_t count);
+                         const zg_array *arrays, size_t count, int all);
 
 /* Gives the addresses of those that the first rank of this process holds whole,
    as they would be read, and where the processor can read them; else NULL.

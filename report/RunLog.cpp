@@ -9,6 +9,23 @@ namespace zerograph::report {
 
 using Json = nlohmann::ordered_json;
 
+/// Moves the numbers of a record's metrics to it, as "metrics/NAME"; each that
+/// is new gets a column, empty in the lines before.
+static void addMetrics(const std::string &of, Json &record, size_t lines,
+                       Json &columns) {
+  if (!record.contains(of) || !record[of].is_object()) {
+    return;
+  }
+  Json metrics = record[of];
+  for (auto &[name, value] : metrics.items()) {
+    std::string key = of + "/" + name;
+    if (!columns.contains(key)) {
+      columns[key] = std::vector<Json>(lines);
+    }
+    record[key] = value;
+  }
+}
+
 absl::StatusOr<Json> parseLog(absl::string_view text) {
   constexpr absl::string_view kKeys[] = {
       "step", "loss", "eval_loss", "lr", "grad_norm", "loss_scale", "step_ms"};
@@ -28,6 +45,8 @@ absl::StatusOr<Json> parseLog(absl::string_view text) {
           ": expected one that train --log wrote, such as {\"step\": 0, "
           "\"loss\": 4.6}"));
     }
+    addMetrics("metrics", record, lines - 1, columns);
+    addMetrics("eval_metrics", record, lines - 1, columns);
     for (auto &[key, column] : columns.items()) {
       bool number = record.contains(key) && record[key].is_number();
       column.push_back(number ? record[key] : Json());

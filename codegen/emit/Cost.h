@@ -16,7 +16,7 @@
 // - Attention: what a block of queries, or of keys, reads again of its head is
 //   in a cache. Blocks that the mask leaves nothing of by its structure count
 //   nothing. The scores are multiplied once in forward, twice in backward;
-//   a device adds what its blocks repeat besides.
+//   a device adds the products that its blocks repeat besides.
 // - A value that several sweeps use counts once in rows of at most
 //   nn::kRowSegment columns, as if every device kept it, which they do as far
 //   as registers or the stack suffice; in longer rows it counts once a sweep.

@@ -69,10 +69,7 @@ struct Evaluate : impl::EvaluateBase<Evaluate> {
       if (isLossOf(program.function(), i)) {
         addTotal(program, weighed, kEvaluationRole,
                  "the loss of all that is evaluated");
-      } else if (std::optional<int64_t> place = metricOf(program, i)) {
-        addTotal(program, weighed, kEvaluationMetricRole,
-                 "a metric of all that is evaluated", /*early=*/false, *place);
-      } else {
+      } else if (!addMetric(program, i, weighed, kEvaluationMetricRole)) {
         addTotal(program, weighed, kEvaluationCountRole,
                  "what the evaluated loss counts");
       }

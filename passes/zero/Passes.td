@@ -168,8 +168,7 @@ def Reductions : Pass<"zero-reductions", "::mlir::ModuleOp"> {
     adds to them, and `@update` reduces what came of it.
 
     The loss, metrics and the flag by which ranks stop together are added up
-    likewise,
-    on every rank.
+    likewise, on every rank.
 
     bitwise: for every stage the fold over global micro-batches in order. With
     `--reduce last` the fold over ranks of each rank's own sum: other bits, the

@@ -90,10 +90,10 @@ struct Reductions : impl::ReductionsBase<Reductions> {
     Value loss = numberOf(program, program.terminator()->getOperand(0));
     addTotal(program, loss, kLossRole, "the mean loss");
     for (unsigned i = 0; i < known; ++i) {
-      if (std::optional<int64_t> place = metricOf(program, i)) {
-        Value metric = numberOf(program, program.terminator()->getOperand(i));
-        addTotal(program, metric, kMetricRole, "the mean of a metric",
-                 /*early=*/false, *place);
+      if (program.function().getResultAttr(i, nn::kMetricAttr)) {
+        addMetric(program, i,
+                  numberOf(program, program.terminator()->getOperand(i)),
+                  kMetricRole);
       }
     }
     auto single = RankedTensorType::get({1}, Float32Type::get(&getContext()));

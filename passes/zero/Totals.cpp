@@ -29,14 +29,24 @@ void mlir::zg::zero::addTotal(Program &program, Value value, StringRef role,
   auto state = StateAttr::get(builder.getContext(), -1, place,
                               builder.getStringAttr(role), false);
   auto sum = builder.create<AllReduceOp>(
-      program.terminator()->getOperand(0).getLoc(), type, value,
-      program.state(state, type), builder.getStrArrayAttr({kDataAxis}), reason);
+      isa<BlockArgument>(value) ? program.terminator()->getOperand(0).getLoc()
+                                : value.getLoc(),
+      type, value, program.state(state, type),
+      builder.getStrArrayAttr({kDataAxis}), reason);
   program.update(sum, state);
 }
 
-std::optional<int64_t> mlir::zg::zero::metricOf(Program &program,
-                                                unsigned result) {
-  auto place = program.function().getResultAttrOfType<IntegerAttr>(
-      result, nn::kMetricAttr);
-  return place ? std::optional(place.getInt()) : std::nullopt;
+bool mlir::zg::zero::addMetric(Program &program, unsigned result, Value value,
+                               StringRef role) {
+  nn::ProgramOp function = program.function();
+  auto place =
+      function.getResultAttrOfType<IntegerAttr>(result, nn::kMetricAttr);
+  if (!place) {
+    return false;
+  }
+  auto name = function.getResultAttrOfType<StringAttr>(result, nn::kOutputAttr);
+  addTotal(program, value, role,
+           ("the metric " + (name ? name.getValue() : StringRef())).str(),
+           /*early=*/false, place.getInt());
+  return true;
 }

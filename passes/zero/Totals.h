@@ -18,8 +18,9 @@ Value numberOf(Program &program, Value loss);
 void addTotal(Program &program, Value value, StringRef role, StringRef reason,
               bool early = false, int64_t place = -1);
 
-/// Returns the place among the metrics of a result of a program that is one.
-std::optional<int64_t> metricOf(Program &program, unsigned result);
+/// Adds `value`, one number, to the sum of a metric, if `result` of the program
+/// is one; returns whether it is.
+bool addMetric(Program &program, unsigned result, Value value, StringRef role);
 
 } // namespace mlir::zg::zero
 

@@ -24,14 +24,16 @@ def _keywords(options: dict) -> dict:
 
 def advise(model, machine: str | os.PathLike,
            example: Mapping[str, Any] | tuple | None = None,
-           loss: str | Callable | None = None, **options) -> dict:
+           loss: str | Callable | None = None,
+           metrics: Mapping[str, Callable] | None = None, **options) -> dict:
     """Finds the strategies that train MODEL.onnx, or a module of PyTorch,
     fastest on a machine, as `zerograph advise` does: it plans each, at several
     micro-batches, and simulates a step. Nothing runs.
 
     `machine` is one of the project, as "h100-sxm", or a file of figures.
-    `example` and `loss` are as for `zg.compile`: a batch of a step, which says
-    how many samples one has; without it, global_batch= may. Other options are
+    `example`, `loss` and `metrics` are as for `zg.compile`. The example is a
+    batch of a step, which says how many samples one has; without it,
+    global_batch= may. Other options are
     those of `zerograph advise` and of `zg.compile`, as ranks=8: what is given
     stays as it is.
 
@@ -45,8 +47,9 @@ def advise(model, machine: str | os.PathLike,
     with tempfile.TemporaryDirectory() as folder:
         if is_module(model):
             check_options({"machine": machine, **options}, library().zg_advise)
-            model, example, options, _ = export_to(folder, model, example, loss, {},
-                                                   options, compare="none")
+            model, example, options, _ = export_to(
+                folder, model, example, loss, metrics or {}, options,
+                compare="none")
         else:
             options = {"loss": loss, **options}
         arrays = example_arrays(model, example)

@@ -63,6 +63,15 @@ def _warn_of_parts(plan: Plan, is_mean: Callable[[], bool]) -> None:
             "fewer micro-batches, or this mean as the loss")
 
 
+def _constants(module) -> dict:
+    """Returns copies of the buffers that are constants of a plan."""
+    kept = module.state_dict(keep_vars=True)
+    return {name: one.detach().cpu().clone()
+            for name, one in module.named_buffers()
+            if (name not in kept or not one.is_floating_point()) and
+            not name.endswith("num_batches_tracked")}
+
+
 def _compile_module(module, example, loss, metrics, options: dict) -> Plan:
     """Exports a PyTorch module, and compiles what it trains."""
     check_options(options, library().zg_compile)  # exporting takes long
@@ -76,6 +85,7 @@ def _compile_module(module, example, loss, metrics, options: dict) -> Plan:
         folder = named_by_content(folder)
         plan = compile_file(os.path.join(folder, os.path.basename(path)), batch,
                             **options)
+        plan.constants = _constants(module)
         _warn_of_parts(plan, is_mean)
     except BaseException as error:
         remove()

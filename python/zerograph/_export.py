@@ -19,10 +19,10 @@ from ._gradients import checkpoints_called
 from ._inspect import inspect_loss
 from ._library import Error, InvalidArgument, warn
 from ._mean import is_mean_of_halves
+from ._metrics import Metrics, checked, loss_and_metrics
 from ._run import generators_kept, quiet, training
 from ._traced import traced
-from ._wrapper import (Metrics, as_batch, check_metrics, check_module,
-                       with_loss)
+from ._wrapper import as_batch, check_module, with_loss
 from ._written_out import written_out
 
 
@@ -59,12 +59,16 @@ def _export_newer(wrapped, arrays, dims, outputs, path) -> None:
 
 def _make_names_unique(model) -> None:
     """Gives what nodes make names of their own: the exporter calls it after
-    PyTorch's functions, as parameters and arguments may be called too."""
+    PyTorch's functions, as parameters, arguments and metrics may be called
+    too."""
     import onnx_ir
-    taken = {*(one.name for one in model.graph.inputs),
+    outputs = list(model.graph.outputs)
+    taken = {*(one.name for one in (*model.graph.inputs, *outputs)),
              *model.graph.initializers}
     for node in onnx_ir.traversal.RecursiveGraphIterator(model.graph):
         for one in node.outputs:
+            if any(one is output for output in outputs):
+                continue
             while one.name and one.name in taken:
                 one.name += "_"
             taken.add(one.name)
@@ -254,7 +258,6 @@ def export_and_compare(module: torch.nn.Module, example: Any, path: str,
         raise InvalidArgument(f"{path}: there is no such folder")
     check_module(module)
     batch = as_batch(module, example, loss)
-    check_metrics(metrics, batch)
     says = [] if module.training else [
         "the module is in evaluation mode, and is exported as module.train() has "
         "it: with dropout, and BatchNorm by the batch"]
@@ -269,11 +272,14 @@ def export_and_compare(module: torch.nn.Module, example: Any, path: str,
     twice = {name: torch.cat([one, one]) if name in per_sample else one
              for name, one in samples.items()}
     seen = inspect_loss(module, samples, twice, loss)
+    metrics = checked(metrics, module, samples, loss)
     with (training(module, loss, seen.before),
           complex_parameters_stored(module) as around):
         _refuse_cumulative(module)
-        wrapped = with_loss(module, names, seen.loss, metrics, seen.functions,
-                            around)
+        wrapped = with_loss(
+            module, names,
+            lambda batch: loss_and_metrics(module, batch, seen.loss, metrics),
+            seen.functions, around)
         wrapped.has_pytorch_gradients = bool(seen.would_differ)
         with quiet() as said, written_out() as experts, checkpoints_called():
             if seen.takes_gradients:
@@ -283,8 +289,8 @@ def export_and_compare(module: torch.nn.Module, example: Any, path: str,
                     says.append(_FIXED)
                     dims = dict.fromkeys(dims, {})
                     per_sample = []
-            older = _export_either(wrapped, arrays, dims, ["loss", *metrics], path,
-                                   said)
+            outputs = ["loss", *metrics]
+            older = _export_either(wrapped, arrays, dims, outputs, path, said)
     says += seen.advice + sorted(experts)
     if older:
         logging.getLogger("zerograph").info(

@@ -17,6 +17,7 @@ _INSTEAD = {
                                 "say how to update",
     "compute_loss_func": "give loss=, a function of the output and the labels "
                          "that returns their mean loss",
+    "metrics": "give compute_metrics=, a function of transformers' EvalPrediction",
     "tokenizer": "give it as processing_class="}
 
 

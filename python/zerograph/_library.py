@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable
 
 #: The version of the interface that this package was written for.
-INTERFACE = 1
+INTERFACE = 2
 #: ZG_INVALID_ARGUMENT
 _INVALID_ARGUMENT = 3
 
@@ -82,7 +82,8 @@ _FUNCTIONS = {
     "zg_trainer_arrays": [_Handle, ctypes.c_char_p, _TextOut],
     "zg_trainer_read": [_Handle, ctypes.c_char_p, _Addresses,
                         ctypes.c_size_t],
-    "zg_trainer_write": [_Handle, ctypes.c_char_p, _Arrays, ctypes.c_size_t],
+    "zg_trainer_write": [_Handle, ctypes.c_char_p, _Arrays, ctypes.c_size_t,
+                         ctypes.c_int],
     "zg_trainer_find": [_Handle, ctypes.c_char_p, _Addresses,
                         ctypes.c_size_t],
     "zg_trainer_save": [_Handle, ctypes.c_char_p, ctypes.c_int],

@@ -46,6 +46,8 @@ class Plan:
     def __init__(self, handle: int, again: Callable | None = None):
         self._handle = ctypes.c_void_p(handle)
         self._again = again  # compiles with more options
+        #: Has the buffers of a module that are constants of its plan.
+        self.constants: dict[str, Any] = {}
         self._finalizer = weakref.finalize(self, library().zg_plan_free,
                                            self._handle)
 

@@ -125,6 +125,9 @@ def training(module: torch.nn.Module, loss: Callable | None,
     with kept(module, before), kept(loss):
         if not module.training:
             module.train()
+        for part in list(module.modules()):
+            if type(part).train is not torch.nn.Module.train:
+                part.train(part.training)  # which keeps parts as it wants them
         yield
 
 

@@ -216,9 +216,12 @@ class Trainer:
         self._write("states", state, strict)
 
     def load_from(self, module) -> None:
-        """Gives the parameters the values of a PyTorch module, and of its
-        buffers that are trained with them: the counterpart of `load_into`."""
+        """Gives the parameters the values of a PyTorch module, and of its buffers
+        of floats that are in its state_dict(): the counterpart of `load_into`.
+        Other buffers are constants of the plan, and one that has changed is
+        refused."""
         from . import names
+        names.check_constants(module, self._plan.constants)
         self.load_state_dict(names.read(
             module, {one["name"]: one["shape"]
                      for one in self._arrays("parameters")}))
@@ -316,6 +319,15 @@ class Trainer:
 
     def _set_rate(self, lr: float | Mapping[str, float] | None) -> None:
         given = lr if isinstance(lr, Mapping) else {None: lr}
+        for group, rate in given.items():
+            if isinstance(lr, Mapping) and not isinstance(group, str):
+                raise InvalidArgument(
+                    "lr has rates by the names of groups, which are texts; found "
+                    f"{group!r}")
+            if isinstance(rate, (bool, str)) or not hasattr(
+                    rate if rate is not None else 0.0, "__float__"):
+                raise InvalidArgument(f"lr is {rate!r}, expected a number, or "
+                                      "numbers by the names of groups")
         rates = {group: float(rate) for group, rate in given.items()
                  if rate is not None}
         if any(map(math.isnan, rates.values())):
@@ -346,16 +358,14 @@ class Trainer:
         return self._entries[what]
 
     def _write(self, what: str, state: Mapping[str, Any], strict: bool) -> None:
-        names = [one["name"] for one in self._arrays(what)]
-        arrays = Arrays(state, names, "the state")
-        missing = [name for name in names if name not in arrays.arrays]
-        if strict and missing:
+        if not isinstance(state, Mapping) or not all(
+                isinstance(name, str) for name in state):
             raise InvalidArgument(
-                f"the state lacks {len(missing)} of {len(names)} arrays: "
-                f"{', '.join(missing[:5])}; nothing was written: give all, or "
-                "strict=False to leave these as they are")
+                f"the state is a {type(state).__name__}, expected a dictionary "
+                "of arrays by name, as state_dict() and optimizer_state() return")
+        arrays = Arrays(state, [], "the state")
         check(self._library.zg_trainer_write(
-            self._live(), what.encode(), arrays.pointer, arrays.count))
+            self._live(), what.encode(), arrays.pointer, arrays.count, strict))
 
     def _read(self, what: str, copy: bool) -> dict[str, np.ndarray]:
         entries = self._arrays(what)

@@ -13,9 +13,6 @@ from ._gradients import Function, PyTorchGradients
 from ._library import InvalidArgument
 
 Batch = Mapping[str, torch.Tensor]
-#: Has functions of the module's output and the batch, by the names of what they
-#: return.
-Metrics = Mapping[str, Callable[[Any, Batch], torch.Tensor]]
 
 
 def as_batch(module: torch.nn.Module, example: Any,
@@ -157,59 +154,27 @@ def output_and_loss(module: torch.nn.Module, batch: Batch,
     return output, found.reshape(())
 
 
-def check_metrics(metrics: Metrics, batch: Batch) -> None:
-    """Refuses what cannot be a file's outputs."""
-    for name, metric in metrics.items():
-        if not callable(metric):
-            raise InvalidArgument(
-                f"metrics['{name}'] is a {type(metric).__name__}, expected a "
-                "function of the module's output and the batch")
-        if name == "loss" or name in batch or not name:
-            raise InvalidArgument(
-                f"a metric is called '{name}', as the loss or an input of the "
-                "file is: call it otherwise")
-
-
-def loss_and_metrics(module: torch.nn.Module, batch: Batch,
-                     loss: Callable | None, metrics: Metrics
-                     ) -> torch.Tensor | tuple[torch.Tensor, ...]:
-    """Returns the loss of a batch, followed by metrics if there are any."""
-    output, found = output_and_loss(module, batch, loss)
-    return (found, *(_metric(name, metric(output, batch))
-                     for name, metric in metrics.items())) if metrics else found
-
-
-def _metric(name: str, found: Any) -> torch.Tensor:
-    what = type(found).__name__
-    if isinstance(found, (bool, int, float)):
-        found = torch.tensor(found)
-    if isinstance(found, torch.Tensor):
-        if found.numel() == 1:
-            return found.detach().reshape(())
-        what = f"tensor of {found.ndim} dimensions"
-    raise InvalidArgument(f"metrics['{name}'] returned a {what}, expected one "
-                          "number, as a mean over samples")
-
-
 class ParameterRedirect(torch.overrides.TorchFunctionMode):
-    """Redirects the module's parameters to those of `other` in every function
-    call: a loss may have kept them, as one that adds the squares of all. `other`
-    is a copy, or the module itself, where exporters put other tensors."""
+    """Redirects the module's parameters and buffers to those of `other` in every
+    function call: a loss may have kept them, as one that adds the squares of all.
+    `other` is a copy, or the module itself, where exporters put other tensors."""
 
     def __init__(self, module: torch.nn.Module, other: torch.nn.Module):
         super().__init__()
-        self.found = False  # a parameter was given
+        self.found = False  # one was given
         self._places = {
-            id(one): (one, new, name)
+            id(one): (one, owner, name)
             for old, new in zip(module.modules(), other.modules())
-            for name, one in old._parameters.items() if one is not None}
+            for tensors, owner in ((old._parameters, new._parameters),
+                                   (old._buffers, new._buffers))
+            for name, one in tensors.items() if one is not None}
 
     def _now(self, one):
         if id(one) not in self._places:
             return one
         self.found = True
-        _, part, name = self._places[id(one)]
-        return part._parameters[name]
+        _, owner, name = self._places[id(one)]
+        return owner[name]
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         args, kwargs = tree_map(self._now, (args, kwargs or {}))
@@ -224,13 +189,13 @@ class ParameterRedirect(torch.overrides.TorchFunctionMode):
                 else loss)
 
 
-def with_loss(module: torch.nn.Module, names: list[str], loss: Callable | None,
-              metrics: Metrics, functions: Mapping[Function, bool],
+def with_loss(module: torch.nn.Module, names: list[str],
+              compute: Callable[[Batch], Any], functions: Mapping[Function, bool],
               around: ContextManager) -> torch.nn.Module:
-    """Returns a module that maps the tensors to the loss and to metrics, which
-    it computes within `around`. Its parameters are the module's own, by the names that they
-    have there. While its `has_pytorch_gradients` is true, it has an exporter
-    write these out, of `functions` too."""
+    """Returns a module that maps the tensors to what `compute` makes of them, a
+    loss and perhaps metrics, within `around`. Its parameters are the module's own,
+    by the names that they have there. While its `has_pytorch_gradients` is true,
+    it has an exporter write these out, of `functions` too."""
 
     class WithLoss(torch.nn.Module):
         has_pytorch_gradients = False
@@ -239,11 +204,11 @@ def with_loss(module: torch.nn.Module, names: list[str], loss: Callable | None,
             batch = dict(zip(names, arrays))
             if not self.has_pytorch_gradients:
                 with around:
-                    return loss_and_metrics(module, batch, loss, metrics)
+                    return compute(batch)
             if torch.compiler.is_dynamo_compiling():
                 raise NotImplementedError("it knows no function modes")
             with around, PyTorchGradients(functions):
-                return loss_and_metrics(module, batch, loss, metrics)
+                return compute(batch)
 
     # Exporters name dims by argument, so each has one.
     arguments = ", ".join(f"array{i}" for i in range(len(names)))

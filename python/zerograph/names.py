@@ -191,6 +191,24 @@ def load(module: torch.nn.Module, arrays: Mapping[str, np.ndarray]) -> None:
             tensor.copy_(torch.tensor(arrays[initializer]))
 
 
+def check_constants(module: torch.nn.Module,
+                    constants: Mapping[str, torch.Tensor]) -> None:
+    """Refuses a module whose buffers are others than those of a plan."""
+    import torch
+
+    if not isinstance(module, torch.nn.Module):
+        raise InvalidArgument(f"expected a module of PyTorch, found a "
+                              f"{type(module).__name__}")
+    now = dict(module.named_buffers())
+    changed = [name for name, one in constants.items()
+               if name in now and not torch.equal(now[name].cpu(), one)]
+    if changed:
+        raise InvalidArgument(
+            f"buffers of the module have changed that are constants of the plan: "
+            f"{', '.join(changed[:5])}. One of floats that is in the module's "
+            "state_dict() can change; else compile again")
+
+
 def read(module: torch.nn.Module,
          shapes: Mapping[str, Iterable[int]]) -> dict[str, torch.Tensor]:
     """Returns what a module has for arrays of these shapes, by their names, on

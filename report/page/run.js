@@ -16,15 +16,30 @@ function runSection({log}) {
     ["Norm of the gradient", {grad_norm: "#4c78a8"}],
     ["Scale of the loss", {loss_scale: "#4c78a8"}],
     ["Time of a step, ms", {step_ms: "#4c78a8"}],
+    ...metricCharts(log),
   ].filter(([, series]) => Object.keys(series).some((key) => known(log[key]).length))
       .flatMap(([title, series]) => [
-        element("h3", {}, title, known(log.eval_loss).length && series.eval_loss
+        element("h3", {}, title, evaluated(log, series)
             ? ": of training blue, of evaluations orange" : ""),
         logChart(log, series, range).canvas]);
   return section("The run", "run",
       note(`${log.step.length.toLocaleString("en")} training steps, from ${log.step[0] + 1} on` +
            (median === null ? ". " : `; the median took ${timeText(median)}. `) + KEYS),
       ...charts);
+}
+
+/** Returns a chart's title and series for each metric of the log. */
+function metricCharts(log) {
+  return Object.keys(log).filter((key) => key.startsWith("metrics/")).map((key) => {
+    const series = {[key]: "#4c78a8"};
+    if (log["eval_" + key]) series["eval_" + key] = "#f58518";
+    return [key.slice("metrics/".length), series];
+  });
+}
+
+/** Returns whether a chart shows evaluations too. */
+function evaluated(log, series) {
+  return Object.keys(series).some((key) => key.startsWith("eval_") && known(log[key]).length);
 }
 
 function known(values) {
@@ -47,7 +62,7 @@ function logChart(log, series, range) {
       for (const key of keys) {
         const points = log[key].map((value, i) => [i, value]);
         // Evaluations are some steps apart, and one line.
-        chart.line(key === "eval_loss" ? points.filter(([, value]) => value !== null) : points,
+        chart.line(key.startsWith("eval_") ? points.filter(([, value]) => value !== null) : points,
                    series[key]);
       }
     },

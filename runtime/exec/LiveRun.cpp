@@ -287,7 +287,10 @@ absl::StatusOr<std::string> LiveRun::saveCheckpoint(const std::string &folder) {
   }
   if (ranks->session().options.checkpoint != folder) {
     ZG_RETURN_IF_ERROR(moveCheckpoints(folder));
-  } else if ((*ranks)[0].checkpointIsOutdated()) {
+  }
+  ZG_RETURN_IF_ERROR(
+      forEach([&](size_t i) { return (*ranks)[i].openCheckpoints(); }));
+  if ((*ranks)[0].checkpointIsOutdated()) {
     return absl::FailedPreconditionError(absl::StrCat(
         folder, " has a checkpoint after ", position().steps,
         " steps already, from before states were written: save to another "
@@ -343,12 +346,13 @@ absl::Status LiveRun::read(WeightFileOptions options, const WeightSink &sink) {
   return forEach([&](size_t i) { return (*ranks)[i].gather(options, sink); });
 }
 
-absl::Status LiveRun::write(Role role, const TensorFile &arrays) {
+absl::Status LiveRun::write(Role role, const TensorFile &arrays, bool all) {
   if (!ended.ok()) {
     return ended;
   }
   ZG_RETURN_IF_ERROR(checkNoUpdateYet());
-  absl::StatusOr<GivenStates> given = GivenStates::of(plan(), role, arrays);
+  absl::StatusOr<GivenStates> given =
+      GivenStates::of(plan(), role, arrays, all);
   ZG_RETURN_IF_ERROR(agreeOn("writing states", given.status()));
   if (ranks->session().processes > 1) {
     std::string digest = given->digest();

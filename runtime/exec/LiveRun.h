@@ -44,7 +44,7 @@ public:
   absl::StatusOr<EvaluatedSum> evaluate(const TensorFile &arrays);
 
   /// Replaces the learning rates of all groups from the next step on; no
-  /// schedule applies to it. Nothing: those of the plan.
+  /// schedule applies to them. Nothing: those of the plan.
   void setLearningRate(std::optional<double> rate);
   /// Does the same for one group, by its name in the plan.
   absl::Status setLearningRate(const std::string &group,
@@ -61,10 +61,11 @@ public:
   /// share it and call it at once. Gradients are those since the last update.
   absl::Status read(WeightFileOptions options, const WeightSink &sink);
   /// Replaces parameters, or what the optimizer keeps of them, by some of the
-  /// arrays that `weightEntries` names for the role, which lie in memory and
-  /// are the same in every process. Between `accumulate` and `update` the
-  /// gradients stay. What is wrong with the arrays changes nothing.
-  absl::Status write(Role role, const TensorFile &arrays);
+  /// arrays that `weightEntries` names for the role, or `all` of them, which
+  /// lie in memory of the caller and are the same in every process. Between
+  /// `accumulate` and `update` the gradients stay. What is wrong with the
+  /// arrays changes nothing.
+  absl::Status write(Role role, const TensorFile &arrays, bool all = false);
   /// Returns the memory of what rank 0 of this process holds whole, by name: it
   /// is right until the next step.
   std::map<std::string, DeviceRange> whole(const WeightFileOptions &options);

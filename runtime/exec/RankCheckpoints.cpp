@@ -6,19 +6,30 @@
 #include "runtime/exec/ResumeRun.h"
 
 #include <chrono>
+#include <filesystem>
 
 using namespace zerograph;
 
 using Clock = std::chrono::steady_clock;
 
-absl::Status RankCheckpoints::open(const RankMemory &memory) {
+absl::Status RankCheckpoints::open(const RankMemory &memory, uint64_t steps) {
   if (!session.checkpoints) {
     return absl::OkStatus();
   }
   ZG_ASSIGN_OR_RETURN(writer, CheckpointWriter::create(session.plan(), memory,
                                                        *session.checkpoints,
                                                        session.options.keep));
-  newest.reset();
+  // The folder may be that of the checkpoint that the run went on from, or one
+  // that it has used before.
+  std::error_code ignored;
+  bool isThere =
+      control.rank() == 0 &&
+      std::filesystem::exists(session.checkpoints->published(steps), ignored);
+  ZG_ASSIGN_OR_RETURN(
+      std::string found,
+      control.broadcast("looking for a checkpoint", isThere ? "there" : ""));
+  newest = found.empty() ? std::nullopt : std::optional(steps);
+  is_current = written != steps;
   return absl::OkStatus();
 }
 
@@ -52,11 +63,17 @@ absl::Status RankCheckpoints::afterStep(const Trainer &trainer, bool last) {
   }
   ZG_RETURN_IF_ERROR(writer->failure());
   TrainerPosition position = trainer.position();
-  if (!isDue(position.steps, last) || newest == position.steps) {
+  if (!isDue(position.steps, last)) {
+    return absl::OkStatus();
+  }
+  bool first = control.rank() == 0;
+  if (newest == position.steps) {
+    if (first) {
+      checkpoint_times.last = session.checkpoints->published(position.steps);
+    }
     return absl::OkStatus();
   }
   Clock::time_point begin = Clock::now();
-  bool first = control.rank() == 0;
   if (first && !said_waiting && writer->isBusy()) {
     said_waiting = true;
     session.say(absl::StrCat(
@@ -75,7 +92,7 @@ absl::Status RankCheckpoints::afterStep(const Trainer &trainer, bool last) {
   run.loss_scale = position.loss_scale;
   ZG_RETURN_IF_ERROR(whileBusy([&] { return writer->save(run, given_up); }));
   saved = newest = position.steps;
-  outdated.reset();
+  is_current = true;
   if (first) {
     checkpoint_times.stood_ms.push_back(
         std::chrono::duration<double, std::milli>(Clock::now() - begin)

@@ -21,8 +21,8 @@ public:
       : session(session), control(control) {}
 
   /// Allocates what copies need; called before the first step, or after
-  /// `finish` for another folder.
-  absl::Status open(const RankMemory &memory);
+  /// `finish` for another folder, when so many steps were made.
+  absl::Status open(const RankMemory &memory, uint64_t steps);
   /// Returns whether some can be written.
   bool areOpen() const { return writer != nullptr; }
 
@@ -40,10 +40,14 @@ public:
 
   /// Notes that states were written, after so many steps.
   void noteWritten(uint64_t steps) {
-    outdated = newest == steps ? newest : std::nullopt;
+    written = steps;
+    is_current = false;
   }
-  /// Returns whether the checkpoint after so many steps is from before that.
-  bool isOutdated(uint64_t steps) const { return outdated == steps; }
+  /// Returns whether the folder has a checkpoint after so many steps that may
+  /// be from before that.
+  bool isOutdated(uint64_t steps) const {
+    return newest == steps && !is_current;
+  }
 
   /// Returns rank 0's times.
   const CheckpointTimes &times() const { return checkpoint_times; }
@@ -56,9 +60,10 @@ private:
   Session &session;
   ControlPlane &control;
   std::unique_ptr<CheckpointWriter> writer; // or null
-  std::optional<uint64_t> saved;    // steps of the one that is being written
-  std::optional<uint64_t> newest;   // steps of the last one
-  std::optional<uint64_t> outdated; // the same, if states were written since
+  std::optional<uint64_t> saved;   // steps of the one that is being written
+  std::optional<uint64_t> newest;  // steps of the last one
+  std::optional<uint64_t> written; // steps when states were written last
+  bool is_current = true;          // the last one has the states that are there
   CheckpointTimes checkpoint_times;
   bool said_waiting = false;
   /// Returns whether another rank has failed.

@@ -18,17 +18,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Names the plan's metrics, each times `scale`.
-std::vector<NamedNumber> named(const plan::Plan &plan,
-                               const std::vector<double> &metrics,
-                               double scale = 1) {
-  std::vector<NamedNumber> result;
-  for (size_t i = 0; i < metrics.size(); ++i) {
-    result.push_back({plan.metrics(int(i)).name(), metrics[i] * scale});
-  }
-  return result;
-}
-
 double millisecondsSince(Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin)
       .count();
@@ -182,7 +171,7 @@ absl::Status RankRun::prepare() {
   report.set_ready(Clock::now().time_since_epoch() /
                    std::chrono::nanoseconds(1));
   checkpoints_at_end = session.options.live && session.checkpoints != nullptr;
-  return checkpoints.open(trainer->memory());
+  return checkpoints.open(trainer->memory(), trainer->position().steps);
 }
 
 absl::Status RankRun::accumulate(const Batch &batch, const Batch *next) {
@@ -232,7 +221,7 @@ absl::StatusOr<StepResult> RankRun::update() {
   record.step_ms = ms;
   record.samples_per_s = double(samplesOfStep(session.plan())) / ms * 1e3;
   record.skipped = made.skipped;
-  record.metrics = named(session.plan(), made.metrics);
+  record.metrics = namedMetrics(session.plan(), made.metrics);
   if (session.plan().has_loss_scale()) {
     record.loss_scale = made.loss_scale;
   }
@@ -264,10 +253,10 @@ absl::StatusOr<EvalRecord> RankRun::evaluateAfter(uint64_t step) {
   }
   report.clear_evaluation();
   add(receivedSince(before), *report.mutable_evaluation());
-  return EvalRecord{sum->loss / *sum->count,
-                    session.evaluation->data().samples(),
-                    millisecondsSince(begin),
-                    named(session.plan(), sum->metrics, 1 / sum->weight)};
+  return EvalRecord{
+      sum->loss / *sum->count, session.evaluation->data().samples(),
+      millisecondsSince(begin),
+      namedMetrics(session.plan(), sum->metrics, 1 / sum->weight)};
 }
 
 /// Counts steps from 1, as in the lines of progress beside it.
@@ -374,11 +363,15 @@ absl::Status RankRun::gather(const WeightFileOptions &options,
                        session.plan(), options, trainer->memory());
 }
 
-absl::Status RankRun::saveCheckpoint() {
-  if (!checkpoints.areOpen()) {
-    ZG_RETURN_IF_ERROR(joinCheckpoints(session, control));
-    ZG_RETURN_IF_ERROR(checkpoints.open(trainer->memory()));
+absl::Status RankRun::openCheckpoints() {
+  if (checkpoints.areOpen()) {
+    return absl::OkStatus();
   }
+  ZG_RETURN_IF_ERROR(joinCheckpoints(session, control));
+  return checkpoints.open(trainer->memory(), trainer->position().steps);
+}
+
+absl::Status RankRun::saveCheckpoint() {
   ZG_RETURN_IF_ERROR(checkpoints.afterStep(*trainer, /*last=*/true));
   return checkpoints.publish();
 }
@@ -391,6 +384,9 @@ absl::Status RankRun::save(SavedFile &file) {
 }
 
 absl::Status RankRun::write(const GivenStates &given) {
+  if (given.isEmpty()) {
+    return absl::OkStatus();
+  }
   checkpoints.noteWritten(trainer->position().steps);
   return given.write(trainer->memory());
 }
@@ -401,8 +397,8 @@ absl::Status RankRun::end() {
     if (checkpoints_at_end && checkpointIsOutdated()) {
       session.warn(absl::StrCat(
           session.options.checkpoint,
-          ": the last checkpoint is from before states were written after the "
-          "last step: save them to another folder"));
+          ": the last checkpoint has what was there before states were written "
+          "after the last step: save these to another folder"));
     }
   }
   if (checkpoints_at_end) {

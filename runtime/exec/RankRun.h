@@ -42,6 +42,9 @@ public:
   }
   /// Gives what all ranks hold to `sink`, in every process.
   absl::Status gather(const WeightFileOptions &options, const WeightSink &sink);
+  /// Lets checkpoints be written, unless they can be already.
+  absl::Status openCheckpoints();
+  /// Writes one after the steps that were made; unless there is one.
   absl::Status saveCheckpoint();
   absl::Status save(SavedFile &file);
   /// Replaces what this rank holds of parameters or optimizer states.

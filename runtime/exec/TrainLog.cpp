@@ -39,6 +39,16 @@ std::string textOf(const char *key, const std::vector<NamedNumber> &metrics) {
 
 } // namespace
 
+std::vector<NamedNumber>
+zerograph::namedMetrics(const plan::Plan &plan,
+                        const std::vector<double> &metrics, double scale) {
+  std::vector<NamedNumber> result;
+  for (size_t i = 0; i < metrics.size(); ++i) {
+    result.push_back({plan.metrics(int(i)).name(), metrics[i] * scale});
+  }
+  return result;
+}
+
 std::string zerograph::toJson(const StepRecord &record) {
   std::string scaling;
   if (record.loss_scale) {
@@ -70,12 +80,15 @@ std::vector<NamedNumber> zerograph::numbersOf(const StepRecord &record) {
   if (record.loss_scale) {
     numbers.push_back({"loss_scale", *record.loss_scale});
   }
-  numbers.insert(numbers.end(), record.metrics.begin(), record.metrics.end());
+  auto add = [&](const char *folder, const std::vector<NamedNumber> &metrics) {
+    for (const NamedNumber &metric : metrics) {
+      numbers.push_back({folder + metric.name, metric.value});
+    }
+  };
+  add("metrics/", record.metrics);
   if (record.eval) {
     numbers.push_back({"eval_loss", record.eval->loss});
-    for (const NamedNumber &metric : record.eval->metrics) {
-      numbers.push_back({"eval_" + metric.name, metric.value});
-    }
+    add("eval_metrics/", record.eval->metrics);
   }
   return numbers;
 }

@@ -5,6 +5,7 @@
 
 #include "runtime/base/Status.h"
 #include "runtime/exec/EventFile.h"
+#include "runtime/plan/plan.pb.h"
 
 #include <chrono>
 #include <cstdio>
@@ -37,12 +38,18 @@ struct StepRecord {
   std::vector<NamedNumber> metrics;
 };
 
+/// Names numbers for each of the plan's metrics, each times `scale`.
+std::vector<NamedNumber> namedMetrics(const plan::Plan &plan,
+                                      const std::vector<double> &metrics,
+                                      double scale = 1);
+
 /// Returns the record as one JSON object. Numbers read back as the same
 /// doubles; JSON has no infinity and no NaN, which become null, as a norm does
 /// that the plan does not compute.
 std::string toJson(const StepRecord &record);
 
-/// Returns what TensorBoard shows of it, with the names that the log has.
+/// Returns what TensorBoard shows of it, with the names that the log has;
+/// metrics as "metrics/NAME" and "eval_metrics/NAME".
 std::vector<NamedNumber> numbersOf(const StepRecord &record);
 
 /// The log file, a line a step. A run that fails before its first step leaves

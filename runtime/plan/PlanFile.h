@@ -12,7 +12,7 @@
 namespace zerograph {
 
 /// The format that this build writes, and the only one that it reads.
-inline constexpr uint32_t kPlanVersion = 9;
+inline constexpr uint32_t kPlanVersion = 10;
 
 struct LoadedPlan {
   plan::Plan plan;

@@ -121,7 +121,7 @@ public:
                          : absl::StrCat(gathers + repeats, " Psi (N - 1) / N");
     note("padding of parameters and units",
          padded - static_cast<int64_t>(book.bytes));
-    note("scalars: the loss, the stop flag", scalars);
+    note("scalars: the loss, metrics, the stop flag", scalars);
     for (const std::string &reason : order) {
       if (differences[reason] != 0) {
         book.differences.push_back({reason, differences[reason]});

@@ -60,7 +60,8 @@ std::set<std::string> trainedOf(const plan::Plan &plan) {
 } // namespace
 
 absl::StatusOr<GivenStates> GivenStates::of(const plan::Plan &plan, Role role,
-                                            const TensorFile &arrays) {
+                                            const TensorFile &arrays,
+                                            bool all) {
   WeightFileOptions options;
   options.role = role;
   std::map<std::string, SafetensorsWriter::Entry> entries;
@@ -82,6 +83,17 @@ absl::StatusOr<GivenStates> GivenStates::of(const plan::Plan &plan, Role role,
                !problem.empty()) {
       problems.push_back(std::move(problem));
     }
+  }
+  std::vector<std::string> missing;
+  for (const std::string &name : names) {
+    if (all && arrays.find(name) == arrays.end()) {
+      missing.push_back(name);
+    }
+  }
+  if (!missing.empty()) {
+    problems.push_back(
+        absl::StrCat(missing.size(), " of ", names.size(),
+                     " arrays are missing: ", listOf(missing, 5)));
   }
   if (!problems.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(

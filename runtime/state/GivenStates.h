@@ -16,10 +16,13 @@ namespace zerograph {
 class GivenStates {
 public:
   /// Takes some of the arrays that `weightEntries` names for the role, Param or
-  /// Optimizer, in a type that becomes theirs. One error lists all that does
-  /// not fit. They lie in memory; they and the plan outlive it.
+  /// Optimizer, in a type that becomes theirs, or `all` of them. One error
+  /// lists all that does not fit. They lie in memory that no rank writes to;
+  /// they and the plan outlive it.
   static absl::StatusOr<GivenStates> of(const plan::Plan &plan, Role role,
-                                        const TensorFile &arrays);
+                                        const TensorFile &arrays, bool all);
+
+  bool isEmpty() const { return arrays->empty(); }
 
   /// Writes them wherever this rank holds a part of them: parameters into their
   /// masters, and rounded into what is computed with. Thread-safe.

@@ -133,7 +133,25 @@ TEST(Api, ReadsParameters) {
   zg_trainer_free(trainer);
 }
 
-/// What is written is read again; an error writes nothing.
+TEST(Api, RefusesWhatAPlanHasNot) {
+  Plan plan({"--micro-batch", "8"});
+  zg_trainer *trainer = nullptr;
+  ASSERT_EQ(zg_trainer_create(plan.handle, nullptr, 0, &trainer), ZG_OK);
+  double value = 0, divisor = 0;
+  EXPECT_EQ(zg_trainer_metrics(trainer, 0, nullptr, 0, &divisor), ZG_OK);
+  EXPECT_EQ(divisor, 1);
+  EXPECT_EQ(zg_trainer_metrics(trainer, 0, &value, 1, &divisor),
+            ZG_INVALID_ARGUMENT);
+  EXPECT_EQ(zg_trainer_set_group_rate(trainer, "default", 0.5), ZG_OK);
+  EXPECT_EQ(zg_trainer_set_group_rate(trainer, "none", 0.5),
+            ZG_INVALID_ARGUMENT);
+  EXPECT_EQ(zg_trainer_set_group_rate(trainer, "default", -1),
+            ZG_INVALID_ARGUMENT);
+  EXPECT_EQ(zg_trainer_discard(trainer), ZG_FAILED_PRECONDITION);
+  zg_trainer_free(trainer);
+}
+
+/// Reads again what it has written; an error writes nothing.
 TEST(Api, WritesParameters) {
   Plan plan({"--micro-batch", "8", "--ranks", "2", "--zero", "3"});
   zg_trainer *trainer = nullptr;
@@ -159,28 +177,28 @@ TEST(Api, WritesParameters) {
   zg_array arrays[] = {{"fc2.bias", "F32", 1, shape, given.data()},
                        {"fc1.bias", "F32", 2, other, given.data()}};
   read(begin);
-  EXPECT_EQ(zg_trainer_write(trainer, "parameters", arrays, 2),
+  EXPECT_EQ(zg_trainer_write(trainer, "parameters", arrays, 2, 0),
             ZG_INVALID_ARGUMENT);
   EXPECT_NE(strstr(zg_error(), "'fc1.bias' is F32 [5, 2], expected F32 ["),
             nullptr)
       << zg_error();
   read(bias);
   EXPECT_EQ(bias, begin);
-  ASSERT_EQ(zg_trainer_write(trainer, "parameters", arrays, 1), ZG_OK)
+  ASSERT_EQ(zg_trainer_write(trainer, "parameters", arrays, 1, 0), ZG_OK)
       << zg_error();
   read(bias);
   EXPECT_EQ(bias, given);
   arrays[0].type = "BF16";
   arrays[0].data = halves.data();
-  ASSERT_EQ(zg_trainer_write(trainer, "parameters", arrays, 1), ZG_OK);
+  ASSERT_EQ(zg_trainer_write(trainer, "parameters", arrays, 1, 0), ZG_OK);
   read(bias);
   EXPECT_EQ(bias, std::vector<float>(10, 1));
   arrays[0] = {"fc2.bias.exp_avg", "F32", 1, shape, given.data()};
-  EXPECT_EQ(zg_trainer_write(trainer, "states", arrays, 1), ZG_OK)
+  EXPECT_EQ(zg_trainer_write(trainer, "states", arrays, 1, 0), ZG_OK)
       << zg_error();
-  EXPECT_EQ(zg_trainer_write(trainer, "gradients", arrays, 1),
+  EXPECT_EQ(zg_trainer_write(trainer, "gradients", arrays, 1, 0),
             ZG_UNIMPLEMENTED);
-  EXPECT_EQ(zg_trainer_write(trainer, "biases", arrays, 1),
+  EXPECT_EQ(zg_trainer_write(trainer, "biases", arrays, 1, 0),
             ZG_INVALID_ARGUMENT);
   zg_trainer_free(trainer);
 }

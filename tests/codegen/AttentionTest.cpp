@@ -499,18 +499,27 @@ TEST(AttentionForms, TensorCoresComputeSixteenBits) {
 // Two blocks of threads share a block of queries, each with half the values;
 // of the gradient, two each make parts of queries', keys' and values'.
 TEST(AttentionForms, LargeHeadsRepeatScores) {
-  Differentiated program(AttentionCase{"large", 1, 64, 64, 2, 1, 256, 256,
-                                       Scores::Scaled, "bf16"});
-  formKernels(program, /*whole=*/true);
-  SmallVector<int64_t> repeated;
-  for (auto kernel : program.function().getOps<nn::KernelOp>()) {
-    if (kernel.getForm() == nn::KernelForm::attention) {
-      CudaModuleBuilder builder(kernel.getContext(), /*tensorCores=*/true);
-      repeated.push_back(builder.add(kernel)->repeated);
+  struct {
+    int64_t size, valueSize, forward, backward;
+  } cases[] = {{256, 256, 256, 6 * 256},
+               {100, 256, 100, 2 * 100},
+               {256, 100, 0, 2 * (256 + 100) + 256},
+               {100, 100, 0, 0}};
+  for (const auto &[size, valueSize, forward, backward] : cases) {
+    Differentiated program(AttentionCase{"large", 1, 64, 64, 2, 1, size,
+                                         valueSize, Scores::Scaled, "bf16"});
+    formKernels(program, /*whole=*/true);
+    SmallVector<int64_t> repeated;
+    for (auto kernel : program.function().getOps<nn::KernelOp>()) {
+      if (kernel.getForm() == nn::KernelForm::attention) {
+        CudaModuleBuilder builder(kernel.getContext(), /*tensorCores=*/true);
+        repeated.push_back(builder.add(kernel)->repeated);
+      }
     }
+    const int64_t kScores = 2 * 64 * 64;
+    EXPECT_EQ(repeated,
+              (SmallVector<int64_t>{kScores * forward, kScores * backward}));
   }
-  const int64_t kScores = 2 * 64 * 64;
-  EXPECT_EQ(repeated, (SmallVector<int64_t>{kScores * 256, kScores * 6 * 256}));
 }
 
 // Sizes that fill blocks and that do not; heads that fill vectors and that do

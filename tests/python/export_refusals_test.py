@@ -145,8 +145,8 @@ class ExportRefusals(ExportCase):
                 self[1].eval()
                 return self
 
-        kept = Kept(*averaging).train()
-        self.assertTrue(self.export(kept, (self.x, self.labels)).ok)
+        for kept in Kept(*averaging), Kept(*averaging).train():
+            self.assertTrue(self.export(kept, (self.x, self.labels)).ok)
         self.assertTrue(self.export(Unused(), (self.x, self.labels)).ok)
         zg.compile(Unused(), example=(self.x, self.labels),
                    loss=F.cross_entropy)

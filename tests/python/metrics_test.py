@@ -6,6 +6,7 @@ from package import need
 
 need("torch", "onnx", "onnxscript")
 
+import numpy as np  # noqa: E402
 import torch  # noqa: E402
 import zerograph as zg  # noqa: E402
 from support import Case, main  # noqa: E402
@@ -107,6 +108,21 @@ class Metrics(Case):
         torch.manual_seed(1)
         return Coder()
 
+    def test_any_names(self):
+        """Also those of what an exporter calls values, and of what a log has."""
+        names = ["mean", "argmax", "linear", "softmax", "lr", "eval_loss",
+                 "token accuracy", "F1/ä.b"]
+        plan = zg.compile(
+            self.module, (self.x, self.labels), F.cross_entropy,
+            {name: lambda output, batch, i=i: output.softmax(-1).mean() * i
+             for i, name in enumerate(names)}, evaluate=True)
+        with zg.Trainer(plan, log=self.path("log")) as trainer:
+            loss = trainer.step((self.x, self.labels))
+        self.assertEqual(list(loss.metrics), names)
+        self.assertEqual(self.records()[0]["metrics"], loss.metrics)
+        for i, name in enumerate(names):
+            self.assertAlmostEqual(loss.metrics[name], i / 3, 6)
+
     def test_of_a_file(self):
         """An exported one names them; then it is compiled by these names."""
         found = zg.export(self.module, (self.x, self.labels), self.path("m.onnx"),
@@ -123,7 +139,62 @@ class Metrics(Case):
         with self.assertRaisesRegex(zg.InvalidArgument, "metric=\\["):
             zg.compile(self.path("m.onnx"), metrics={"accuracy": accuracy})
 
+    def test_what_a_metric_keeps(self):
+        """Parameters and buffers are those of the step, also where it has kept
+        them."""
+        module = nn.Sequential(nn.Linear(8, 3), nn.BatchNorm1d(3))
+        weight, mean = module[0].weight, module[1].running_mean
+        begin = weight.detach().clone()
+        plan = zg.compile(
+            module, (self.x, self.labels), F.cross_entropy,
+            {"moved": lambda output, batch: (weight - begin).abs().sum(),
+             "own": lambda output, batch: module[0].weight.norm(),
+             "mean": lambda output, batch: mean.sum()},
+            optimizer="sgd", lr=0.5, evaluate=True)
+        now = copy.deepcopy(module)
+        with zg.Trainer(plan) as trainer, torch.no_grad():
+            for _ in range(2):
+                loss = trainer.step((self.x, self.labels))
+                found = {"moved": float((now[0].weight - begin).abs().sum()),
+                         "own": float(now[0].weight.norm())}
+                for name, number in found.items():
+                    self.assertAlmostEqual(loss.metrics[name], number, 4)
+                trainer.load_into(now)
+            metrics = trainer.evaluate((self.x, self.labels)).metrics
+            self.assertAlmostEqual(metrics["mean"],
+                                   float(now[1].running_mean.sum()), 5)
+        self.assertGreater(found["moved"], 0)
+
+    def test_what_would_be_a_constant(self):
+        total, calls = torch.zeros(()), []
+
+        def counting(output, batch):
+            calls.append(1)
+            return len(calls)
+        for metric, said in (
+                (lambda output, batch: output.mean().item(), r"by item\(\)"),
+                (lambda output, batch: float(np.mean(
+                    np.asarray(output.detach()))), r"by __array__\(\)"),
+                (lambda output, batch: len(set(batch["labels"].tolist())),
+                 r"by tolist\(\)"),
+                (lambda output, batch: 1 if output.sum() > 0 else 0,
+                 r"by __bool__\(\)"),
+                (counting, "another number each time"),
+                (lambda output, batch: total.add_(output.std()),
+                 "another number each time"),
+                (lambda output, batch: torch.autograd.grad(
+                    output.sum(), output)[0].norm(), "takes gradients"),
+                (lambda output, batch: batch["label"],
+                 "a dictionary with input, labels, raised KeyError: 'label'")):
+            with self.subTest(said), self.assertRaisesRegex(
+                    zg.InvalidArgument, r"^metrics\['a'\].*" + said):
+                zg.compile(self.module, (self.x, self.labels), F.cross_entropy,
+                           {"a": metric})
+
     def test_what_is_none(self):
+        with self.assertRaisesRegex(zg.InvalidArgument, "metrics is a list"):
+            zg.compile(self.module, (self.x, self.labels), F.cross_entropy,
+                       [accuracy])
         for metrics, said in (
                 ({"a": lambda output, batch: output},
                  r"metrics\['a'\] returned a tensor of 2 dimensions"),
@@ -131,7 +202,9 @@ class Metrics(Case):
                  r"metrics\['a'\] returned a str, expected one number"),
                 ({"a": 3}, "is a int, expected a function"),
                 ({"loss": accuracy}, "a metric is called 'loss'"),
-                ({"labels": accuracy}, "a metric is called 'labels'")):
+                ({"labels": accuracy}, "a metric is called 'labels'"),
+                ({"0.weight": accuracy}, "a metric is called '0.weight'"),
+                ({3: accuracy}, "a metric is called 3, expected a text")):
             with self.subTest(said), self.assertRaisesRegex(
                     zg.InvalidArgument, said):
                 zg.compile(self.module, (self.x, self.labels), F.cross_entropy,

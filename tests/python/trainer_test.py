@@ -552,7 +552,8 @@ with zg.Trainer(plan) as trainer:
         done, _ = self.script("""
 plan = zg.compile(MLP, micro_batch=8, zero=3, precision="bf16")
 """ + steps + """
-    for wrong in ({**state, "fc2.bias": begin["fc2.bias"] + rank},
+    lacking = dict(list(state.items())[rank:])
+    for wrong in (lacking, {**state, "fc2.bias": begin["fc2.bias"] + rank},
                   {**state, "fc2.bias": begin["fc2.bias"][rank:]}):
         try:
             trainer.load_state_dict(wrong)
@@ -561,6 +562,7 @@ plan = zg.compile(MLP, micro_batch=8, zero=3, precision="bf16")
                 print(error)
 """ + more, *self.MPIRUN, **self.ROOT_MAY)
         self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"(?s)rank 1: .*1 of 4 arrays are missing")
         self.assertRegex(done.stdout, "the ranks give different arrays")
         self.assertRegex(done.stdout, r"(?s)rank 1: .*'fc2.bias' is F32 \[9\]")
         threads, _ = self.script("""

@@ -125,7 +125,7 @@ class Writing(Case):
             nan = bias.copy()
             nan[7] = np.nan
             for given, message in (
-                    (lacking, "lacks 1 of 4 arrays: fc2.weight; .*strict=False"),
+                    (lacking, "1 of 4 arrays are missing: fc2.weight"),
                     ({**state, "fc1.bais": bias},
                      "there is no 'fc1.bais'; did you mean 'fc1.bias'"),
                     ({**state, "fc1.bias": bias[:5]},
@@ -136,6 +136,7 @@ class Writing(Case):
                      "'fc1.bias' has NaN in element 7"),
                     ({**state, "fc1.bias": bias.astype(np.complex64)},
                      "elements of type complex64"),
+                    ({**state, 1: bias}, "the state is a dict, expected a "),
                     (bias, "the state is a ndarray, expected a dictionary")):
                 with self.assertRaisesRegex(zg.InvalidArgument, message):
                     trainer.load_state_dict(given)
@@ -159,6 +160,22 @@ class Writing(Case):
             trainer.load_state_dict(clipped)
             self.assert_same(views, clipped)
             trainer.step(batch)
+        for options in {}, {"ranks": 2}:
+            plan, _ = self.compile(**options)
+            with zg.Trainer(plan) as trainer:  # from one to the other
+                before = trainer.state_dict()
+                bias, weight = (trainer.state_dict(copy=False)[name]
+                                for name in ("fc1.bias", "fc1.weight"))
+                weights = np.resize(np.float32([1, 2, 3]), weight.shape)
+                for state in ({"fc1.bias": weight.reshape(-1)[:128],
+                               "fc1.weight": weights},
+                              {"fc1.bias": np.zeros_like(bias),
+                               "fc1.weight": np.broadcast_to(
+                                   bias[:, None], weight.shape)}):
+                    wanted = {**before, **{name: one.copy()
+                                           for name, one in state.items()}}
+                    trainer.load_state_dict(state, strict=False)
+                    self.assert_same(trainer.state_dict(), wanted)
         plan, _ = self.compile(ranks=2, zero=3)  # none holds them whole
         with zg.Trainer(plan) as trainer:
             for array in trainer.state_dict(copy=False).values():
@@ -201,7 +218,7 @@ class Writing(Case):
     def test_the_last_checkpoint(self):
         plan, _ = self.compile()
         batch = next(batches(self.data, plan))
-        with self.assertWarnsRegex(UserWarning, "last checkpoint is from before"):
+        with self.assertWarnsRegex(UserWarning, "last checkpoint has what was"):
             with zg.Trainer(plan, checkpoint=self.path("c"), every=1) as trainer:
                 trainer.step(batch)
                 state = {name: array * 2
@@ -214,6 +231,22 @@ class Writing(Case):
             trainer.save(self.path("d"))
         with zg.Trainer(plan, resume=self.path("d")) as trainer:
             self.assert_same(trainer.state_dict(), state)
+            path = trainer.save(self.path("d"))  # there is one
+            self.assertEqual(trainer.save(self.path("e")),
+                             path.replace(self.path("d"), self.path("e")))
+            self.assertEqual(trainer.save(self.path("d")), path)
+            trainer.load_state_dict({}, strict=False)  # which changes nothing
+            self.assertEqual(trainer.save(self.path("d")), path)
+            trainer.load_state_dict(state)
+            for folder in "d", "e":
+                with self.assertRaisesRegex(zg.Error, "has a checkpoint after 1"):
+                    trainer.save(self.path(folder))
+            trainer.step(batch)
+            trainer.save(self.path("d"))
+        with self.assertWarnsRegex(UserWarning, "last checkpoint has what was"):
+            with zg.Trainer(plan, resume=self.path("e"),
+                            checkpoint=self.path("e")) as trainer:
+                trainer.load_state_dict(state)
 
 
 if __name__ == "__main__":

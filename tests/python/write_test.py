@@ -60,6 +60,34 @@ class Writing(Case):
             trainer.load_state_dict({name: torch.tensor(array)
                                      for name, array in before.items()})
 
+    def test_buffers_that_are_constants(self):
+        class Masked(nn.Linear):
+            def __init__(self, kind):
+                super().__init__(8, 4)
+                self.register_buffer("mask", torch.ones(4, 8, dtype=kind))
+
+            def forward(self, x):
+                return F.linear(x, self.weight * self.mask, self.bias)
+
+        batch = next(self.batches())
+        for kind in torch.float32, torch.bool:
+            module = nn.Sequential(Masked(kind), nn.BatchNorm1d(4))
+            plan = zg.compile(module, batch, F.cross_entropy, optimizer="sgd")
+            with zg.Trainer(plan) as trainer:
+                trainer.load_from(module)
+                module(batch[0])  # BatchNorm counts batches
+                module[0].mask[0] = 0
+                if kind is torch.bool:
+                    with self.assertRaisesRegex(zg.InvalidArgument,
+                                                "constants of the plan: 0.mask"):
+                        trainer.load_from(module)
+                else:
+                    trainer.load_from(module)
+                    loss = F.cross_entropy(module(batch[0]), batch[1])
+                    self.assertAlmostEqual(trainer.step(batch), loss.item(), 5)
+                with self.assertRaisesRegex(zg.InvalidArgument, "found a dict"):
+                    trainer.load_from({})
+
     def test_clamped_weights(self):
         """A critic whose weights are clamped after each step (WGAN)."""
         critic = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 1))

@@ -20,6 +20,17 @@ TEST(RunLog, ColumnsAreAsLongAsTheLog) {
             R"("step_ms":[null,null,null]})");
 }
 
+TEST(RunLog, MetricsHaveColumns) {
+  auto columns =
+      parseLog("{\"step\": 0, \"metrics\": 3}\n"
+               "{\"step\": 1, \"metrics\": {\"a\": 0.5, \"b\": null}}\n"
+               "{\"step\": 2, \"eval_metrics\": {\"a\": 2}}\n");
+  ASSERT_TRUE(columns.ok()) << columns.status();
+  EXPECT_EQ((*columns)["metrics/a"].dump(), "[null,0.5,null]");
+  EXPECT_EQ((*columns)["metrics/b"].dump(), "[null,null,null]");
+  EXPECT_EQ((*columns)["eval_metrics/a"].dump(), "[null,null,2]");
+}
+
 TEST(RunLog, ErrorsNameTheLine) {
   for (const char *second : {"{", "[]", "{\"loss\": 1}", "{\"step\": \"a\"}"}) {
     expectSays(parseLog(std::string("{\"step\": 0}\n") + second).status(),

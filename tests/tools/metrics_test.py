@@ -58,7 +58,8 @@ class Metrics(Case):
         result = self.succeeds(
             "train", "m.onnx", "--data", "d", "--micro-batch", "2", "--ranks",
             str(ranks), "--zero", str(stage), "--accumulate", str(accumulate),
-            "--optimizer", "sgd", "--lr", "0", "--log", "log", *options)
+            "--optimizer", "sgd", "--log", "log",
+            *(options if "--lr" in options else ("--lr", "0", *options)))
         return self.records()[0], result.stdout
 
     def test_they_are_means_over_micro_batches(self):
@@ -75,10 +76,13 @@ class Metrics(Case):
 
     def test_the_loss_is_the_same(self):
         self.write_data("d", 8)
-        without, _ = self.train()
+        rate = ["--lr", "0.1", "--epochs", "2"]
+        without, _ = self.train((2, 1, 1), *rate)
         self.assertNotIn("metrics", without)
-        self.assertEqual(self.train((1, 0, 1), *OPTIONS)[0]["loss"],
-                         without["loss"])
+        losses = self.losses()
+        self.train((2, 1, 1), *rate, *OPTIONS)
+        self.assertEqual(self.losses(), losses)
+        self.assertEqual(len(set(losses)), 4)
 
     def test_an_evaluation_has_them(self):
         """What is left over is filled up with copies, and counts by its
@@ -96,8 +100,8 @@ class Metrics(Case):
             self.assertIn(f"  eval_{name} {mean:.4g}", shown)
             [file] = os.listdir(self.path("board"))
             shown_step = board_steps(self.path("board", file))[0]
-            self.assertAlmostEqual(shown_step[f"eval_{name}"], mean, 4)
-            self.assertAlmostEqual(shown_step[name],
+            self.assertAlmostEqual(shown_step[f"eval_metrics/{name}"], mean, 4)
+            self.assertAlmostEqual(shown_step[f"metrics/{name}"],
                                    record["metrics"][name], 4)
 
     def test_the_plan_names_them(self):

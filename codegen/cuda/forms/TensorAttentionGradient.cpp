@@ -314,8 +314,8 @@ private:
     return {Values(ArrayRef(both).take_front(count)),
             Values(ArrayRef(both).drop_front(count))};
   }
-  /// Makes of a score its probability, and of that's gradient, if there is one,
-  /// the score's or the bias's.
+  /// Makes a score its probability, and the gradient of that, if there is one,
+  /// the gradient of the score or of the bias.
   void computeGradient(const Softmax &softmax, Chunk &chunk, Value inside,
                        bool isOfBias, Value &score, Value *gradient) {
     Value x = loops.emitScores(body, chunk, score);

@@ -114,9 +114,9 @@ module attributes {zero.mesh = #zero.mesh<["data" = 2]>, zero.stage = 0 : i64, z
 // Metrics have states of their own, by their places, wherever they stand.
 
 // CHECK-LABEL: nn.program @evaluate(
-// CHECK: %[[SUM:.+]] = zero.all_reduce %{{.+}}, %eval_metric.1 group ["data"] reason "a metric of all that is evaluated"
+// CHECK: %[[SUM:.+]] = zero.all_reduce %{{.+}}, %eval_metric.1 group ["data"] reason "the metric total"
 // CHECK: %[[LOSS:.+]] = zero.all_reduce %{{.+}}, %eval_loss group ["data"] reason "the loss of all that is evaluated"
-// CHECK: %[[FIRST:.+]] = zero.all_reduce %{{.+}}, %eval_metric.0 group ["data"] reason "a metric of all that is evaluated"
+// CHECK: %[[FIRST:.+]] = zero.all_reduce %{{.+}}, %eval_metric.0 group ["data"] reason "the metric largest"
 // CHECK: nn.return %[[SUM]], %[[LOSS]], %[[FIRST]]
 // CHECK: tensor<1xf64> {zero.updates = #zero.state<unit = -1, segment = 1, "eval_metric", sharded = false>}
 // CHECK: tensor<1xf64> {zero.updates = #zero.state<unit = -1, segment = -1, "eval_loss", sharded = false>}
