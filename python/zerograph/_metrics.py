@@ -93,10 +93,12 @@ def checked(metrics: Metrics, module: torch.nn.Module, batch: Batch,
                 f"a metric is called {name!r}, expected a text that is the name "
                 "of neither the loss nor an input nor a tensor of the module")
     if metrics:
-        with training(module, loss), torch.no_grad():
-            output, _ = output_and_loss(module, batch, loss)
+        # A module may take gradients itself, by its inputs too.
+        arrays = {name: one.detach() for name, one in batch.items()}
+        with training(module, loss), torch.enable_grad():
+            output, _ = output_and_loss(module, arrays, loss)
             for name, metric in metrics.items():
-                first, again = (_tried(name, metric, output, batch)
+                first, again = (_tried(name, metric, output, arrays)
                                 for _ in range(2))
                 if first != again and not (math.isnan(first) and
                                            math.isnan(again)):

@@ -201,6 +201,11 @@ def _symbol_bool(symbol):
     return _symbol_truth(symbol) if passed is None else passed
 
 
+# PyTorch notes who asks for a size: the first frame that is none of its own files,
+# nor of this name.
+_symbol_bool.__code__ = _symbol_bool.__code__.replace(co_filename="<string>")
+
+
 def _experts(found: set):
     """Returns a function that is one of ALL_EXPERTS_FUNCTIONS of transformers,
     which compute a mixture of experts: here each expert computes every token, as

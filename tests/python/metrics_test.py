@@ -1,6 +1,7 @@
 """Metrics of PyTorch modules, which are told beside the loss."""
 
 import copy
+import warnings
 
 from package import need
 
@@ -164,6 +165,32 @@ class Metrics(Case):
             self.assertAlmostEqual(metrics["mean"],
                                    float(now[1].running_mean.sum()), 5)
         self.assertGreater(found["moved"], 0)
+
+    def test_of_a_loss_that_takes_gradients(self):
+        class Slope(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.net = nn.Sequential(nn.Linear(8, 8), nn.Tanh(),
+                                         nn.Linear(8, 1))
+
+            def forward(self, x, y):
+                x = x.requires_grad_(True)
+                u = self.net(x)
+                slope, = torch.autograd.grad(u.sum(), x, create_graph=True)
+                parts = {"rest": slope.square().mean(), "fit": F.mse_loss(u, y)}
+                return {"loss": parts["rest"] + parts["fit"], **parts}
+
+        module, y = Slope(), torch.randn(24, 1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            plan = zg.compile(module, {"x": self.x, "y": y}, metrics={
+                name: lambda output, batch, name=name: output[name]
+                for name in ("rest", "fit")})
+        expected = module(self.x.clone(), y)
+        with zg.Trainer(plan) as trainer:
+            loss = trainer.step({"x": self.x, "y": y})
+        for name, number in loss.metrics.items():
+            self.assertAlmostEqual(number, expected[name].item(), 5)
 
     def test_what_would_be_a_constant(self):
         total, calls = torch.zeros(()), []
