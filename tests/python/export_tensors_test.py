@@ -131,6 +131,43 @@ class ExportTensors(ExportCase):
             lambda x: torch.zeros_like(x).masked_scatter(mask, x),
             lambda x: torch.masked_scatter(x, x > 0, 2 * x))
 
+    def test_random_numbers(self):
+        """They are others in each step, and are distributed as PyTorch's."""
+        weights = torch.tensor([0.5, 0.2, 0.2, 0.1]).expand(1024, 4)
+        draws = {
+            "uniform": (lambda x: torch.empty_like(x).uniform_(-1, 3), 1, 7 / 3),
+            "one": (lambda x: torch.multinomial(weights, 1), 0.9, 1.9),
+            "many": (lambda x: weights.multinomial(3, True), 0.9, 1.9),
+            "some": (lambda x: torch.multinomial(weights, 4), 1.5, 3.5),
+            "order": (lambda x: torch.randperm(8), 3.5, 17.5)}
+
+        class Drawing(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.scale = nn.Parameter(torch.ones(()))
+
+            def forward(self, x):
+                found = {name: draw(x).float() for name, (draw, *_) in
+                         draws.items()}
+                return {"loss": self.scale * x.mean(), **found}
+
+        metrics = {f"{name} {power}": lambda output, batch, name=name, power=power:
+                   (output[name]**power).mean()
+                   for name in draws for power in (1, 2)}
+        metrics["first"] = lambda output, batch: output["order"][0]
+        plan = zg.compile(Drawing(), {"x": torch.randn(128, 24)}, metrics=metrics)
+        with zg.Trainer(plan, seed=3) as trainer:
+            found = [trainer.step({"x": torch.randn(128, 24)}).metrics
+                     for _ in range(6)]
+        for name, (_, mean, square) in draws.items():
+            for power, expected in ((1, mean), (2, square)):
+                each = [one[f"{name} {power}"] for one in found]
+                self.assertAlmostEqual(sum(each) / 6, expected,
+                                       delta=0.06 * expected, msg=name)
+                whole = name in ("some", "order")  # all that there are
+                self.assertEqual(len(set(each)), 1 if whole else 6, name)
+        self.assertGreater(len({one["first"] for one in found}), 2)
+
     def test_angles(self):
         self.computes(lambda x: torch.atan2(x, x.flip(-1)),
                       lambda x: fft.rfft(x).angle()[..., 1:-1])
