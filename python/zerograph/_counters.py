@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import torch
 
-from ._run import Run, containers_of, varies
+from ._run import Run, containers_of, quiet, varies
 
 #: A counter is set this many steps ahead.
 _AHEAD = 10**6
@@ -27,13 +27,14 @@ class Counters:
         self._paths = {id(vars(part)): f"{path}." if path else ""
                        for path, part in module.named_modules()}
 
-    def read(self, first: Run, again: Callable[[], Run]) -> list[str]:
+    def read(self, again: Callable[[], Run]) -> list[str]:
         """Returns the names of numbers that each run changes, as the first one
         did, and that make its loss another one after many more."""
         once = self._changed(self._before)
         if not once:
             return []
-        _changes(first, again)
+        with torch.no_grad(), quiet():
+            first = again()
         now = [(container, copy.copy(container)) for container, _ in self._before]
         _changes(first, again)
         found = []

@@ -157,6 +157,14 @@ def _of_functions(lost: Iterable[Function], what: str) -> list[str]:
             "gradient is meant"] if names else []
 
 
+def _depends_on_calls(compute: Callable[[], Run]) -> bool:
+    """Tells whether the next call has the loss of this one. The first call, which
+    is watched, may have been rounded otherwise."""
+    with torch.no_grad(), quiet():
+        now = compute()
+    return varies(now, compute, times=1)
+
+
 def _is_sum(first: Run, again: Callable[[], Run]) -> bool:
     """Tells whether the loss doubles with all samples there twice."""
     once = float(first.loss)
@@ -223,10 +231,9 @@ def inspect_loss(module: torch.nn.Module, batch: Batch, twice: Batch,
         first.loss = first.loss.detach()
         was_set = [name for name, value in _attributes(module).items()
                    if not _is_same(before.get(name), value)]
-        is_read = (was_set and not writes.before and
-                   varies(first, compute, times=1))
+        is_read = was_set and not writes.before and _depends_on_calls(compute)
         counted = ([] if is_read or writes.before or first.drew_others else
-                   counters.read(first, compute))
+                   counters.read(compute))
     differs, advice = [], []
     hooked = [name for name, one in module.named_parameters()
               if one._backward_hooks or one._post_accumulate_grad_hooks]
