@@ -41,7 +41,7 @@ struct CudaKernelInfo {
   int64_t scratchBytes = 0;
   /// The type of 16 bits that tensor cores multiply in it; null: they do not.
   Type multiplied = {};
-  /// How many products of two numbers it computes more than once.
+  /// Counts the products of two numbers that its blocks repeat.
   int64_t repeated = 0;
 };
 

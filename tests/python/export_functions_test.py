@@ -263,7 +263,7 @@ class ExportFunctions(ExportCase):
                                              (9,), (3,)), scores)
 
     def test_ctc_of_labels_that_a_mask_chooses(self):
-        """As speech models of transformers have them; the mask may have holes."""
+        """Speech models of transformers have such; the mask may have holes."""
         scores, targets = torch.randn(9, 5, 6), self.speech["targets"].clone()
         targets[0, 0] = targets[1, 1] = targets[2, :] = targets[4, 1:] = -100
         mask = targets != -100

@@ -1,4 +1,4 @@
-"""What is written into a live trainer: it goes on as if it had begun so."""
+"""Writing into a live trainer, which goes on as if it had begun so."""
 
 import os
 

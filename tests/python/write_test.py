@@ -1,4 +1,4 @@
-"""What writes into a live trainer, beside the same in PyTorch."""
+"""Algorithms that write into a live trainer, beside the same in PyTorch."""
 
 import copy
 

@@ -85,8 +85,7 @@ class Metrics(Case):
         self.assertEqual(len(set(losses)), 4)
 
     def test_an_evaluation_has_them(self):
-        """What is left over is filled up with copies, and counts by its
-        samples."""
+        """The rest is filled up with copies, and counts by its samples."""
         self.write_data("d", 2)
         x, labels = self.write_data("e", 5)
         weighed = [(self.expected(x[i:i + 2], labels[i:i + 2]), 1)
@@ -126,7 +125,7 @@ class Metrics(Case):
                      *OPTIONS, *OPTIONS, parts=["--metric largest is given twice"])
 
     def test_a_metric_is_not_taken_for_the_loss(self):
-        """Of two outputs that are one float, the other."""
+        """Another output that is one float is."""
         self.write_model(loss="mean")
         self.refused("compile", "m.onnx", "-o", "p", "--micro-batch", "2",
                      parts=["several outputs could be the loss"])
