@@ -41,17 +41,17 @@ extern "C" {
 /* Names what went wrong; the numbers are Abseil's. */
 typedef enum zg_code {
   ZG_OK = 0,
-  ZG_CANCELLED = 1, /* the run was given up */
+  ZG_CANCELLED = 1,           /* the run was given up */
   ZG_UNKNOWN = 2,
-  ZG_INVALID_ARGUMENT = 3, /* an option, a batch or a file is wrong */
-  ZG_NOT_FOUND = 5,        /* a file or an array is missing */
+  ZG_INVALID_ARGUMENT = 3,    /* an option, a batch or a file is wrong */
+  ZG_NOT_FOUND = 5,           /* a file or an array is missing */
   ZG_PERMISSION_DENIED = 7,
   ZG_RESOURCE_EXHAUSTED = 8,  /* no memory, threads or room on the disk */
   ZG_FAILED_PRECONDITION = 9, /* not now, or not with this plan or machine */
   ZG_ABORTED = 10,            /* another rank failed */
   ZG_UNIMPLEMENTED = 12,
-  ZG_INTERNAL = 13,    /* a fault of this library */
-  ZG_UNAVAILABLE = 14, /* a file cannot be read or written */
+  ZG_INTERNAL = 13,           /* a fault of this library */
+  ZG_UNAVAILABLE = 14,        /* a file cannot be read or written */
 } zg_code;
 
 /* Returns ZG_INTERFACE of the library, and its version, as "0.1.0". */
@@ -109,16 +109,15 @@ zg_code zg_plan_write(const zg_plan *plan, const char *path);
 zg_code zg_plan_inspect(const zg_plan *plan, const char *part, char **text);
 
 /* Describes what a checkpoint of the plan's runs holds, as JSON to be freed:
-   [{"name", "type", "shape", "parameter", "role"}], where `role` is "values",
-   or what the optimizer keeps of the parameter, as "exp_avg". */
+   [{"name", "type", "shape", "parameter", "role"}], where `role` is "values", or
+   what the optimizer keeps of the parameter, as "exp_avg". */
 zg_code zg_plan_checkpoint(const zg_plan *plan, char **json);
 
-/* Writes a checkpoint into a folder from which runs of the plan go on, and
-   gives its path, to be freed; `path` may be NULL. The arrays are those that
+/* Writes a checkpoint into a folder from which runs of the plan go on, and gives
+   its path, to be freed; `path` may be NULL. The arrays are those that
    zg_plan_checkpoint names. `run` is JSON of where the run is, with any of
    "steps", "updates" (as many as steps if missing), "seed", "shuffle",
-   "samples_per_step" and "loss_scale", as docs/checkpoints.md describes them.
- */
+   "samples_per_step" and "loss_scale", as docs/checkpoints.md describes them. */
 zg_code zg_checkpoint_write(const zg_plan *plan, const char *run,
                             const zg_array *arrays, size_t count,
                             const char *folder, char **path);
@@ -158,8 +157,8 @@ zg_code zg_trainer_accumulate(zg_trainer *trainer, const zg_array *arrays,
 zg_code zg_trainer_update(zg_trainer *trainer, zg_step *step);
 
 /* Drops the gradients in place of an update, so that the step is made anew,
-   with other parameters or another batch. Running statistics have moved. It is refused where a step has one
-   micro-batch: accumulate makes the update too. */
+   with other parameters or another batch. Running statistics have moved. It is
+   refused where a step has one micro-batch: accumulate makes the update too. */
 zg_code zg_trainer_discard(zg_trainer *trainer);
 
 /* Adds up the losses of samples that are not trained on, as many as there are,
@@ -201,13 +200,13 @@ zg_code zg_trainer_read(zg_trainer *trainer, const char *what,
                         void *const *addresses, size_t count);
 
 /* Replaces "parameters", or "states", by arrays that have the names and shapes
-   of the JSON's: some, or with `all` not 0 all of them. It does so on all ranks, wherever they are held, so that
-   steps go on as if training had begun with them. One of F32, F16 and BF16 is
-   converted to another. Each process gives the same arrays. Running statistics,
-   of which each rank has its own, become the same on all. What is wrong with an
-   array changes nothing. Gradients stay as they are, and cannot be written.
-   Between accumulate and update it is refused where a step has one micro-batch,
-   as the update is made already. */
+   of the JSON's: some, or with `all` not 0 all of them. It does so on all ranks,
+   wherever they are held: steps go on as if training had begun with them. One of
+   F32, F16 and BF16 is converted to another. Each process gives the same arrays.
+   Running statistics, of which each rank has its own, become the same on all.
+   What is wrong with an array changes nothing. Gradients stay as they are, and
+   cannot be written. Between accumulate and update it is refused where a step has
+   one micro-batch, as the update is made already. */
 zg_code zg_trainer_write(zg_trainer *trainer, const char *what,
                          const zg_array *arrays, size_t count, int all);
 
