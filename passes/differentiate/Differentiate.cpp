@@ -127,9 +127,7 @@ struct DifferentiatePass
              << lossName << "' depends on no trainable parameter";
     }
     for (unsigned i = 0; i < func.getNumResults(); ++i) {
-      if (func.getResultAttr(i, kNextValueAttr) ||
-          func.getResultAttr(i, kLossCountAttr) ||
-          func.getResultAttr(i, kMetricAttr)) {
+      if (func.getResultAttr(i, kNextValueAttr) || isBesideLoss(func, i)) {
         keep(i);
       }
     }

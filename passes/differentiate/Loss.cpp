@@ -10,6 +10,11 @@ StringRef mlir::zg::nn::outputName(ProgramOp func, unsigned result) {
   return name ? name.getValue() : StringRef();
 }
 
+bool mlir::zg::nn::isBesideLoss(ProgramOp func, unsigned result) {
+  return func.getResultAttr(result, kLossCountAttr) ||
+         func.getResultAttr(result, kMetricAttr);
+}
+
 namespace {
 
 bool isFloatScalar(Type type) {
@@ -22,8 +27,7 @@ bool isFloatScalar(Type type) {
 /// Returns whether it is neither a running statistic nor a count nor a metric.
 bool isOutput(ProgramOp func, unsigned result) {
   return !func.getResultAttr(result, kNextValueAttr) &&
-         !func.getResultAttr(result, kLossCountAttr) &&
-         !func.getResultAttr(result, kMetricAttr);
+         !isBesideLoss(func, result);
 }
 
 /// The outputs as "'a' tensor<f32>, 'b' tensor<4xf32>".

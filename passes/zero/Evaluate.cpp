@@ -1,5 +1,6 @@
 //===- Evaluate.cpp - the loss of samples that are not trained on ---------===//
 
+#include "passes/differentiate/Loss.h"
 #include "passes/differentiate/Passes.h"
 #include "passes/ir/nn/NNBuilder.h"
 #include "passes/zero/FlatBuffers.h"
@@ -29,7 +30,7 @@ struct Evaluate : impl::EvaluateBase<Evaluate> {
     if (failed(states)) {
       return signalPassFailure();
     }
-    auto isLoss = [&](unsigned i) { return isLossOf(function, i); };
+    auto isLoss = [&](unsigned i) { return !nn::isBesideLoss(function, i); };
     auto results = llvm::seq<unsigned>(0, function.getNumResults());
     if (llvm::count_if(results, isLoss) != 1) {
       function.emitError("has results of types ")
@@ -49,11 +50,6 @@ struct Evaluate : impl::EvaluateBase<Evaluate> {
     function->moveBefore(layoutOf(module));
   }
 
-  static bool isLossOf(nn::ProgramOp function, unsigned result) {
-    return !function.getResultAttr(result, nn::kLossCountAttr) &&
-           !function.getResultAttr(result, nn::kMetricAttr);
-  }
-
   /// Adds the micro-batch's loss, its metrics and its count, times its weight,
   /// to those of all ranks, in f64: there may be many.
   void addTotals(Program &program) {
@@ -66,10 +62,12 @@ struct Evaluate : impl::EvaluateBase<Evaluate> {
       Value weight = program.scalar(kWeightScalar,
                                     cast<RankedTensorType>(number.getType()));
       Value weighed = b.mul(number, weight);
-      if (isLossOf(program.function(), i)) {
+      if (!nn::isBesideLoss(program.function(), i)) {
         addTotal(program, weighed, kEvaluationRole,
                  "the loss of all that is evaluated");
-      } else if (!addMetric(program, i, weighed, kEvaluationMetricRole)) {
+      } else if (program.function().getResultAttr(i, nn::kMetricAttr)) {
+        addMetric(program, i, weighed, kEvaluationMetricRole);
+      } else {
         addTotal(program, weighed, kEvaluationCountRole,
                  "what the evaluated loss counts");
       }

@@ -1,5 +1,6 @@
 //===- Layout.cpp - parameters and gradients in flat buffers --------------===//
 
+#include "passes/differentiate/Loss.h"
 #include "passes/differentiate/Passes.h"
 #include "passes/ir/nn/NNBuilder.h"
 #include "passes/ir/nn/Queries.h"
@@ -125,9 +126,7 @@ struct Layout : impl::LayoutBase<Layout> {
       }
     }
     program.eraseResults([&](unsigned i) {
-      return i > 0 && i < known &&
-             !micro.getResultAttr(i, nn::kLossCountAttr) &&
-             !micro.getResultAttr(i, nn::kMetricAttr);
+      return i > 0 && i < known && !nn::isBesideLoss(micro, i);
     });
   }
 

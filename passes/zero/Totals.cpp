@@ -36,17 +36,13 @@ void mlir::zg::zero::addTotal(Program &program, Value value, StringRef role,
   program.update(sum, state);
 }
 
-bool mlir::zg::zero::addMetric(Program &program, unsigned result, Value value,
+void mlir::zg::zero::addMetric(Program &program, unsigned result, Value value,
                                StringRef role) {
   nn::ProgramOp function = program.function();
   auto place =
       function.getResultAttrOfType<IntegerAttr>(result, nn::kMetricAttr);
-  if (!place) {
-    return false;
-  }
   auto name = function.getResultAttrOfType<StringAttr>(result, nn::kOutputAttr);
   addTotal(program, value, role,
            ("the metric " + (name ? name.getValue() : StringRef())).str(),
            /*early=*/false, place.getInt());
-  return true;
 }

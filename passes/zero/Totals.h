@@ -18,9 +18,9 @@ Value numberOf(Program &program, Value loss);
 void addTotal(Program &program, Value value, StringRef role, StringRef reason,
               bool early = false, int64_t place = -1);
 
-/// Adds `value`, one number, to the sum of a metric, if `result` of the program
-/// is one; returns whether it is.
-bool addMetric(Program &program, unsigned result, Value value, StringRef role);
+/// Adds `value`, one number, to the sum of the metric that `result` of the
+/// program is.
+void addMetric(Program &program, unsigned result, Value value, StringRef role);
 
 } // namespace mlir::zg::zero
 
