@@ -14,13 +14,14 @@ namespace {
 
 /// Returns whether each piece of a row of a leaf is in a buffer, at a multiple
 /// of its bytes.
-bool canCopy(const Node &node, int64_t piece) {
+bool canCopy(const Node &node) {
   return node.kind == Node::Kind::Load && node.level == Level::Column &&
          node.access.isContiguous() && !node.access.inner.front().isBounded() &&
          llvm::none_of(node.access.outer,
                        [](const ViewDim &dim) { return dim.isBounded(); }) &&
          !node.view.indirection && isa<BlockArgument>(node.view.base) &&
-         alignedElements(node, piece) == piece;
+         alignedElements(node, TensorAttention::kPiece) ==
+             TensorAttention::kPiece;
 }
 
 /// Returns which of a thread's numbers is the `place`-th of its row 0 or 1.
@@ -131,7 +132,7 @@ void TensorAttention::bring(AttentionOperand &operand, const OperandRows &rows,
                ? Value()
                : l.compare(arith::CmpIPredicate::slt, col, l.index(cols));
   };
-  bool copies = width == kPiece && canCopy(*node, kPiece);
+  bool copies = width == kPiece && canCopy(*node);
   auto bringPiece = [&](Value number) {
     auto [row, piece] = l.divide(number, pieces);
     Value own = l.min(row, l.sub(rows.count, l.index(1)));

@@ -27,6 +27,8 @@ namespace mlir::zg::cuda {
 class TensorAttention {
 public:
   static constexpr int64_t kThreads = 128;
+  /// Counts the numbers of 16 bits of one access.
+  static constexpr int64_t kPiece = kAccessBytes / 2;
 
   /// Returns the type of 16 bits that all is multiplied in; null: something has
   /// another type.
@@ -59,8 +61,6 @@ protected:
     int64_t count = 0;
   };
   static constexpr int64_t kBlock = AttentionLoops::kBlock;
-  /// Counts the numbers of 16 bits of one access.
-  static constexpr int64_t kPiece = kAccessBytes / 2;
   static constexpr int64_t kSums = TensorCores::kSums;
   /// Is the most columns of which a thread has sums.
   static constexpr int64_t kPart = 128;
@@ -87,9 +87,11 @@ protected:
     return {parts == 1 ? Value() : l.mul(part, l.index(count)), count};
   }
   Value number(double value) { return l.real(loops.element, value); }
-  Values zeros(int64_t cols) {
-    return Values(cols / TensorCores::kCols * kSums, number(0));
+  /// Returns how many sums a thread has of so many columns.
+  static size_t sumsOf(int64_t cols) {
+    return size_t(cols / TensorCores::kCols * kSums);
   }
+  Values zeros(int64_t cols) { return Values(sumsOf(cols), number(0)); }
 
   /// Has the columns of a turn: `first` is the number of the first, and a and b
   /// are two operands of them. `slot` is where this turn's have their place.

@@ -161,9 +161,8 @@ private:
     Keys keys = bringKeys(key, /*needsValues=*/ofKeys.count > 0);
     keys.ofKeys = ofKeys;
     keys.ofValues = ofValues;
-    Values sums = zeros(ofKeys.count);
-    size_t count = sums.size();
-    llvm::append_range(sums, zeros(ofValues.count));
+    size_t count = sumsOf(ofKeys.count);
+    Values sums = zeros(ofKeys.count + ofValues.count);
     sums = body.loop(l.index(0), l.index(shape.group()), 1, sums,
                      [&](Value member, ValueRange carried) {
                        head = l.add(first, member);
@@ -211,7 +210,7 @@ private:
   Values addQueries(const Keys &keys, const Turn &queries, ValueRange sums) {
     auto [weights, gradients] =
         gradientsOfKeys(keys, queries, /*isOfBias=*/false);
-    size_t count = zeros(keys.ofKeys.count).size();
+    size_t count = sumsOf(keys.ofKeys.count);
     Values next =
         addProduct(sums.take_front(count), gradients, queries.a, keys.ofKeys);
     llvm::append_range(next, addProduct(sums.drop_front(count), weights,
