@@ -30,7 +30,8 @@ class Counters:
     def read(self, again: Callable[[], Run]) -> list[str]:
         """Returns the names of numbers that each run changes, as the first one
         did, and that make its loss another one after many more."""
-        once = self._changed(self._before)
+        once = {(id(container), key)
+                for container, key, _ in self._changed(self._before)}
         if not once:
             return []
         with torch.no_grad(), quiet():
@@ -39,7 +40,7 @@ class Counters:
         _changes(first, again)
         found = []
         for container, key, step in self._changed(now):
-            if (id(container), key) in {(id(one), name) for one, name, _ in once}:
+            if (id(container), key) in once:
                 kept = container[key]
                 container[key] += _AHEAD * step
                 if _changes(first, again):

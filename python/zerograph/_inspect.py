@@ -251,11 +251,11 @@ def inspect_loss(module: torch.nn.Module, batch: Batch, twice: Batch,
             f"the loss changes with each call of forward(), which sets "
             f"{', '.join(was_set)}: the file has the value of one call. Make it "
             "an input")
-
     if counted:
         differs.append(
-            f"the loss becomes another when forward() has counted {', '.join(counted)}"
-            " far enough: the file has that of the first call. Make it an input")
+            "the loss becomes another when forward() has counted "
+            f"{', '.join(counted)} far enough: the file has that of the first call. "
+            "Make it an input")
 
     def once_more(batch=batch) -> Run:
         with training(module, loss, writes.before):

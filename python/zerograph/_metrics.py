@@ -10,6 +10,7 @@ import torch
 
 from ._library import InvalidArgument
 from ._run import training
+from ._watch import BACKWARD
 from ._wrapper import Batch, ParameterRedirect, output_and_loss
 
 #: Has functions of what forward() returns and the batch, by the names of what they
@@ -19,8 +20,7 @@ Metrics = Mapping[str, Callable[[Any, Batch], torch.Tensor]]
 _NUMBERS = {getattr(torch.Tensor, name): name for name in (
     "item", "tolist", "numpy", "__array__", "__float__", "__int__", "__bool__",
     "__index__", "__dlpack__")}
-_GRADIENTS = {torch.autograd.grad, torch.autograd.backward,
-              torch.Tensor.backward}
+_GRADIENTS = {torch.autograd.grad, *BACKWARD}
 
 
 class _Watch(torch.overrides.TorchFunctionMode):

@@ -21,7 +21,8 @@ _CHANGES = {torch.Tensor.detach_: "detach_()",
             torch.Tensor.requires_grad.__set__: "requires_grad=",
             torch.Tensor.register_hook: "register_hook()"}
 _GRADIENTS = {torch.autograd.grad, torch._VF._make_dual}
-_BACKWARD = {torch.autograd.backward, torch.Tensor.backward}
+#: Change .grad.
+BACKWARD = {torch.autograd.backward, torch.Tensor.backward}
 
 
 class Watch(torch.overrides.TorchFunctionMode):
@@ -39,7 +40,7 @@ class Watch(torch.overrides.TorchFunctionMode):
         self._cut = WeakTensorKeyDictionary()
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
-        if func in _BACKWARD:
+        if func in BACKWARD:
             raise Error(
                 "the module or its loss calls backward(), which changes .grad: "
                 "exporters cannot write that. Take gradients by "
