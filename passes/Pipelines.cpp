@@ -206,6 +206,7 @@ void buildKernels(OpPassManager &passes, const TargetInfo &target) {
   passes.addNestedPass<nn::ProgramOp>(nn::createElideCopies());
   // Equal views within a kernel, and equal kernels, are one.
   passes.addPass(createCSEPass());
+  passes.addNestedPass<nn::ProgramOp>(nn::createStoreBesideColumns(target));
   // Runs after CSE, which would merge conversions that are to be made twice.
   passes.addNestedPass<nn::ProgramOp>(nn::createWidenProducts(target));
   passes.addNestedPass<nn::ProgramOp>(nn::createVerifyKernels());

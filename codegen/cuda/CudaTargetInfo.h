@@ -35,6 +35,7 @@ public:
                           std::string &error) const override;
   llvm::FailureOr<int64_t> kernelScratchBytes(Operation *op) const override;
   int64_t exchangeBytes(int64_t ranks) const override;
+  bool splitsRowsOfColumns() const override { return true; }
   bool stagesSums() const override { return true; }
   bool reducesInAnyOrder() const override { return target.anyOrder; }
 

@@ -274,10 +274,14 @@ FailureOr<KernelCost> costOfColumns(nn::KernelOp kernel) {
     roots.push_back(reduction->operands[0]);
     counter.reduce(reduction->element);
   }
+  for (const RowResult &result : folds.stored) {
+    roots.push_back(result.node);
+    counter.write(result.number, folds.domain.rows, result.stride);
+  }
   counter.sweep(roots, counter.cost.elements);
-  counter.sweep(folds.results, folds.columns());
-  for (unsigned i = 0; i < folds.results.size(); ++i) {
-    counter.write(i, folds.domain.runs, folds.domain.cols);
+  for (const RowResult &result : folds.results) {
+    counter.sweep(result.node, folds.columns());
+    counter.write(result.number, folds.domain.runs, folds.domain.cols);
   }
   return counter.take();
 }

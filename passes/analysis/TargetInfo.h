@@ -72,6 +72,10 @@ public:
   convolutionScratchBytes(const nn::Convolution &convolution,
                           std::string &error) const = 0;
 
+  /// Returns whether threads share the rows of a kernel over columns too, so
+  /// that it goes over a matrix about as fast as a kernel over rows.
+  virtual bool splitsRowsOfColumns() const { return false; }
+
   /// Bytes that each of `ranks` ranks gives to each other at a time in a
   /// reduce_scatter: many, where an exchange takes long to begin.
   virtual int64_t exchangeBytes(int64_t ranks) const { return 1 << 20; }
@@ -105,6 +109,7 @@ public:
   bool hasConvolution(Type elementType) const override {
     return elementType.isF32();
   }
+  bool splitsRowsOfColumns() const override { return true; }
   llvm::FailureOr<int64_t> matmulScratchBytes(const MatmulShape &,
                                               std::string &) const override {
     return 0;

@@ -47,7 +47,8 @@ int64_t paddedRow(int64_t columns, int64_t elementBytes, int64_t alignment) {
 /// apart: they are the rows that it goes over.
 bool canWriteApart(OpResult result) {
   auto kernel = dyn_cast<nn::KernelOp>(result.getOwner());
-  if (!kernel || kernel.getForm() != nn::KernelForm::rows) {
+  if (!kernel || (kernel.getForm() != nn::KernelForm::rows &&
+                  kernel.getForm() != nn::KernelForm::columns)) {
     return false;
   }
   RowSpace space = rowSpaceOf(kernel);

@@ -25,6 +25,10 @@ std::unique_ptr<Pass> createWidenHalf(const TargetInfo &target = plainTarget());
 std::unique_ptr<Pass>
 createWidenProducts(const TargetInfo &target = plainTarget());
 
+/// `nn-store-beside-columns`: who shares the rows of columns.
+std::unique_ptr<Pass>
+createStoreBesideColumns(const TargetInfo &target = plainTarget());
+
 /// `nn-transpose-once`: what the library copies.
 std::unique_ptr<Pass>
 createTransposeOnce(const TargetInfo &target = plainTarget());

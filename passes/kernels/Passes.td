@@ -137,6 +137,30 @@ def ElideCopies : Pass<"nn-elide-copies", "::mlir::zg::nn::ProgramOp"> {
   ];
 }
 
+def StoreBesideColumns
+    : Pass<"nn-store-beside-columns", "::mlir::zg::nn::ProgramOp"> {
+  let summary = "Stores elements in the kernel that adds up their columns.";
+  let description = [{
+    Where a kernel over columns reads what a kernel computes element by element,
+    as the gradient of a bias reads the gradient of an activation, one kernel
+    does both, in the place of the first:
+
+        %g = nn.kernel rows (%x, %dy) -> tensor<8192x3072xbf16> ...
+        %db = nn.kernel columns (%g) -> tensor<1x3072xf32> ...
+        // becomes
+        %db, %g = nn.kernel columns (%x, %dy) ...
+
+    A launch less, and what was stored is not read again. For targets whose
+    threads share the rows of a column (`TargetInfo::splitsRowsOfColumns`). What
+    else the kernel over columns reads must be there already. Follows CSE, which
+    makes one kernel of equal ones.
+
+    bitwise: an element's value does not depend on what it is computed with.
+  }];
+  let constructor = "::mlir::zg::nn::createStoreBesideColumns()";
+  let statistics = [Statistic<"joined", "joined", "Kernels joined">];
+}
+
 def WidenHalf : Pass<"nn-widen-half", "::mlir::zg::nn::ProgramOp"> {
   let summary = "Computes f16 and bf16 in f32.";
   let description = [{

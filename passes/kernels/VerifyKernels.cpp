@@ -116,10 +116,15 @@ LogicalResult verifyRows(nn::KernelOp kernel) {
 
 LogicalResult verifyColumns(nn::KernelOp kernel) {
   LogicalResult result = verifyReductions(kernel, 2);
+  if (kernel.getBody().front().getOps<nn::ReduceOp>().empty()) {
+    result = report(kernel)
+             << "a kernel of the form 'columns' has no reduction";
+  }
   for (Value value : kernel.getBody().front().getTerminator()->getOperands()) {
-    if (!value.getDefiningOp<nn::ReduceOp>()) {
-      result = report(kernel) << "a result of the form 'columns' is no "
-                                 "reduction";
+    if (!value.getDefiningOp<nn::ReduceOp>() &&
+        elementsOf(value) != rowSpaceOf(kernel).elements) {
+      result = report(kernel) << "a result of the form 'columns' is neither a "
+                                 "reduction nor the whole space";
     }
   }
   kernel.getBody().walk([&](nn::ReduceOp reduce) {

@@ -106,7 +106,9 @@ bool mlir::zg::sched::canShareStorage(Operation *op, unsigned operand,
     return true;
   }
   auto kernel = dyn_cast<nn::KernelOp>(op);
-  if (!kernel || kernel.getForm() != nn::KernelForm::rows ||
+  bool overRows = kernel && kernel.getForm() == nn::KernelForm::rows;
+  bool overColumns = kernel && kernel.getForm() == nn::KernelForm::columns;
+  if (!(overRows || overColumns) ||
       !lieAlike(kernel.getOperand(operand), kernel.getResult(result))) {
     return false;
   }
@@ -119,8 +121,9 @@ bool mlir::zg::sched::canShareStorage(Operation *op, unsigned operand,
     if (auto reduce = dyn_cast<nn::ReduceOp>(op)) {
       // The rows are those of the kernel, whatever shape the result has.
       auto type = reduce.getOperand().getType();
+      int64_t reduced = type.getRank() - (overRows ? 1 : 2);
       if (type.getNumElements() != size ||
-          reduce.getDims() != ArrayRef<int64_t>{type.getRank() - 1}) {
+          reduce.getDims() != ArrayRef<int64_t>{reduced}) {
         return false;
       }
       continue;

@@ -9,9 +9,9 @@ namespace mlir::zg::sched {
 
 /// Returns whether result `result` of a kernel or product may have the storage
 /// of operand `operand` (where none may, CUDA's kernels read it as a constant):
-/// in a kernel over rows, element i of the operand is read only where element i
-/// of the result is computed, or for a number of its row, which is known
-/// before; or it is the `sharedOperand`. False of any other op.
+/// in a kernel over rows or columns, element i of the operand is read only
+/// where element i of the result is computed, or for a number of its row, which
+/// is known before; or it is the `sharedOperand`. False of any other op.
 bool canShareStorage(Operation *op, unsigned operand, unsigned result);
 
 /// Returns the operand whose storage the first result of an op should have,

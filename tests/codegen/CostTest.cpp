@@ -134,6 +134,21 @@ TEST(Cost, SumsOverColumns) {
   expectCostIsCounted(columns.kernel, columns.run());
 }
 
+TEST(Cost, ColumnsThatAreStored) {
+  Counted columns(R"(
+nn.program @f(%x: tensor<200x32xf32>) {
+  %k:2 = nn.kernel columns (%a = %x) : (tensor<200x32xf32>) -> (tensor<200x32xf32>, tensor<1x32xf32>) {
+    %e = nn.binary mul %a, %a : tensor<200x32xf32>
+    %s = nn.reduce sum %e [0] : tensor<200x32xf32> -> tensor<1x32xf32>
+    nn.yield %e, %s : tensor<200x32xf32>, tensor<1x32xf32>
+  }
+  nn.return
+})");
+  EXPECT_THAT(columns.moved(), ElementsAre(200 * 32 * 4, 200 * 32 * 4, 128));
+  EXPECT_EQ(columns.cost.f32.simple, 2 * 200 * 32);
+  expectCostIsCounted(columns.kernel, columns.run());
+}
+
 // Every row that is chosen counts, up to all: the indices are not known.
 TEST(Cost, GatheredRows) {
   auto rows = [](const std::string &count) {

@@ -1,5 +1,6 @@
 //===- FormsTest.cpp - kernels of the forms besides rows ------------------===//
 
+#include "tests/codegen/CudaRun.h"
 #include "tests/codegen/KernelRun.h"
 #include "gtest/gtest.h"
 
@@ -43,6 +44,45 @@ nn.program @f(%x: tensor<3x70x37xf32>, %m: tensor<3x70x1xf32>) {
   nn.return
 })",
                            1e-5);
+}
+
+/// The gradient of an activation, which is stored, and of a bias.
+std::string storedColumns(int64_t rows, int64_t cols) {
+  std::string width = std::to_string(cols) + "xf32>";
+  std::string whole = "tensor<" + std::to_string(rows) + "x" + width;
+  std::string sum = "tensor<1x" + width;
+  return "nn.program @f(%x: " + whole + ", %dy: " + whole +
+         ") {\n  %k:2 = nn.kernel columns (%a = %x, %b = %dy) : (" + whole +
+         ", " + whole + ") -> (" + whole + ", " + sum +
+         ") {\n    %t = nn.unary tanh %a : " + whole + " -> " + whole +
+         "\n    %g = nn.binary mul %t, %b : " + whole +
+         "\n    %s = nn.reduce sum %g [0] : " + whole + " -> " + sum +
+         "\n    nn.yield %g, %s : " + whole + ", " + sum +
+         "\n  }\n  nn.return\n}";
+}
+
+TEST(Columns, StoreWhatTheyAddUp) {
+  for (int64_t cols : {1, 10, 16, 37, 264}) {
+    for (int64_t rows : {2, 5, 64, 65, 201}) {
+      expectMatchesInterpreter(storedColumns(rows, cols), 1e-5);
+    }
+  }
+}
+
+// Rows are read before any of them is stored.
+TEST(Columns, StoreWhereTheyRead) {
+  CompiledKernel kernel(storedColumns(201, 264));
+  ASSERT_TRUE(kernel.ok()) << kernel.diagnostics();
+  std::vector<Bytes> arguments;
+  for (const Tensor &argument : kernel.randomArguments(3)) {
+    arguments.push_back(toBytes(argument));
+  }
+  CudaKernels cuda({kernel.kernel()});
+  ASSERT_TRUE(cuda.ok());
+  std::vector<Bytes> apart = cuda.run(0, arguments);
+  EXPECT_EQ(apart, kernel.run(arguments));
+  EXPECT_EQ(apart, cuda.run(0, arguments, 1, CudaKernels::InPlace{0, 0}));
+  EXPECT_EQ(apart, cuda.run(0, arguments, 2, CudaKernels::InPlace{1, 0}));
 }
 
 // The gradient of heads that were repeated: the reduced dimension lies between

@@ -133,6 +133,19 @@ TEST(RowStride, ColumnsOfThem) {
                  "32");
 }
 
+TEST(RowStride, ColumnsThatAreStored) {
+  std::string text = R"(
+nn.program @f(%x: tensor<70x30xf32|>, %y: tensor<70x30xf32>) {
+  %k:2 = nn.kernel columns (%a = %x, %b = %y) : (tensor<70x30xf32|>, tensor<70x30xf32>) -> (tensor<1x30xf32>, tensor<70x30xf32|>) {
+    %p = nn.binary mul %a, %b : tensor<70x30xf32>
+    %s = nn.reduce sum %p [0] : tensor<70x30xf32> -> tensor<1x30xf32>
+    nn.yield %s, %p : tensor<1x30xf32>, tensor<70x30xf32>
+  }
+  nn.return
+})";
+  expectSameBits(text, "32");
+}
+
 TEST(RowStride, PartsOfThem) {
   std::string part = "tensor<2x3x50xf32";
   expectSameBits(

@@ -19,8 +19,10 @@ using namespace mlir::zg::cuda;
 namespace {
 
 /// Counts the rows whose loads are on their way at once: a thread has too
-/// little else to do while it waits for one.
-constexpr int64_t kRowsTogether = 8;
+/// little else to do while it waits for one. What is stored takes registers.
+int64_t rowsTogether(const ColumnFolds &folds) {
+  return folds.stored.empty() ? 8 : 4;
+}
 
 /// The most neighbouring columns that a thread computes.
 constexpr int64_t kColumnsTogether = 8;
@@ -90,7 +92,7 @@ CudaLaunch emitWhole(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
   int64_t items = folds.columns() / width;
   CudaBody body(b, kernel, *folds.graph, name, {.width = width});
   Lanes &l = body.lanes;
-  ColumnLoops loops(body, folds, kRowsTogether);
+  ColumnLoops loops(body, folds, rowsTogether(folds));
   body.forItem(items, [&](Value item) {
     Value column = l.mul(item, l.index(width));
     loops.emitGroup(groupOf(body, folds.domain, column));
@@ -109,7 +111,7 @@ CudaLaunch emitBlocks(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
   CudaBody body(b, kernel, *folds.graph, name,
                 {.width = width, .blocksAtLeast = 1, .scratch = true});
   Lanes &l = body.lanes;
-  ColumnLoops loops(body, folds, kRowsTogether);
+  ColumnLoops loops(body, folds, rowsTogether(folds));
   int64_t items = sums.blockCount() * groups;
   body.forItem(items, [&](Value item) {
     auto [block, number] = l.divide(item, groups);

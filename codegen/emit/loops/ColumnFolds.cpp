@@ -59,6 +59,32 @@ LogicalResult ColumnFolds::findDomain(nn::KernelOp kernel) {
   return success();
 }
 
+LogicalResult ColumnFolds::findResults(nn::KernelOp kernel) {
+  Operation *yield = kernel.getBody().front().getTerminator();
+  int64_t all = domain.rows * domain.cols;
+  for (auto [number, value] : llvm::enumerate(yield->getOperands())) {
+    int64_t elements = nn::elementsOf(value);
+    if (elements != columns() && elements != all) {
+      return kernel.emitError("'")
+             << nn::nameOf(kernel.getLoc()) << "': a kernel of " << columns()
+             << " columns has results of " << columns() << " elements, or of "
+             << all << ", not of " << elements;
+    }
+    bool whole = elements != columns();
+    FailureOr<Node *> node =
+        graph->add(value, whole ? Extent::Full : Extent::Column);
+    if (failed(node)) {
+      return failure();
+    }
+    RowResult result{unsigned(number), *node};
+    if (whole && failed(setStride(kernel, result, domain.cols))) {
+      return failure();
+    }
+    (whole ? stored : results).push_back(result);
+  }
+  return success();
+}
+
 LogicalResult ColumnFolds::findReductions(nn::KernelOp kernel) {
   for (Node &node : graph->getNodes()) {
     if (domain.runs > 1 && node.extent == Extent::Column && node.view.base) {
@@ -84,20 +110,7 @@ LogicalResult ColumnFolds::find(nn::KernelOp kernel) {
     return failure();
   }
   graph.emplace(domain, /*reducesColumns=*/false);
-  auto yield = cast<nn::YieldOp>(kernel.getBody().front().getTerminator());
-  for (Value value : yield.getOperands()) {
-    int64_t elements = cast<RankedTensorType>(value.getType()).getNumElements();
-    if (elements != columns()) {
-      return kernel.emitError("'")
-             << nn::nameOf(kernel.getLoc()) << "': a kernel of " << columns()
-             << " columns has results of " << columns() << " elements, not of "
-             << elements;
-    }
-    FailureOr<Node *> node = graph->add(value, Extent::Column);
-    if (failed(node)) {
-      return failure();
-    }
-    results.push_back(*node);
-  }
-  return failed(graph->resolve()) ? failure() : findReductions(kernel);
+  return failed(findResults(kernel)) || failed(graph->resolve())
+             ? failure()
+             : findReductions(kernel);
 }

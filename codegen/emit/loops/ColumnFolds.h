@@ -8,7 +8,7 @@
 #ifndef ZEROGRAPH_CODEGEN_EMIT_LOOPS_COLUMNFOLDS_H
 #define ZEROGRAPH_CODEGEN_EMIT_LOOPS_COLUMNFOLDS_H
 
-#include "codegen/emit/Graph.h"
+#include "codegen/emit/loops/RowResult.h"
 
 #include <optional>
 
@@ -20,8 +20,10 @@ struct ColumnFolds {
   Domain domain;
   std::optional<Graph> graph;
   SmallVector<Node *> reductions;
-  /// One element a column each.
-  SmallVector<Node *> results;
+  /// The results that have one element a column.
+  SmallVector<RowResult> results;
+  /// Those that have what the kernel goes over, or was made of.
+  SmallVector<RowResult> stored;
 
   /// Once. An error names the op that cannot be in the kernel.
   LogicalResult find(nn::KernelOp kernel);
@@ -32,6 +34,7 @@ struct ColumnFolds {
 
 private:
   LogicalResult findDomain(nn::KernelOp kernel);
+  LogicalResult findResults(nn::KernelOp kernel);
   LogicalResult findReductions(nn::KernelOp kernel);
 };
 

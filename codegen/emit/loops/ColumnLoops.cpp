@@ -36,21 +36,33 @@ void ColumnLoops::combineInto(SmallVectorImpl<Value> &sums, ValueRange block,
   }
 }
 
-SmallVector<Value> ColumnLoops::valuesOf(const ColumnGroup &group, Value row) {
+ColumnLoops::Row ColumnLoops::valuesOf(const ColumnGroup &group, Value number) {
   Lanes &l = body.lanes;
-  body.enterRow(row);
+  body.enterRow(number);
   for (Node *node : folds.reductions) {
     body.prepare(node->operands[0]);
   }
-  SmallVector<Value> values(folds.reductions.size() * group.chunks);
+  for (const RowResult &result : folds.stored) {
+    body.prepare(result.node);
+  }
+  Row row{number, {}, {}};
+  row.added.resize(folds.reductions.size() * group.chunks);
   for (int64_t u = 0; u < group.chunks; ++u) {
     Chunk chunk = chunkOf(group, u);
     for (auto [i, node] : llvm::enumerate(folds.reductions)) {
-      values[i * group.chunks + u] =
+      row.added[i * group.chunks + u] =
           l.splat(body.vector(node->operands[0], chunk));
     }
+    row.stored.push_back(emit::valuesOf(body, folds.stored, chunk));
   }
-  return values;
+  return row;
+}
+
+void ColumnLoops::store(const ColumnGroup &group, const Row &row) {
+  for (auto [u, values] : llvm::enumerate(row.stored)) {
+    storeValues(body, folds.domain, folds.stored, row.number, chunkOf(group, u),
+                values);
+  }
 }
 
 SmallVector<Value> ColumnLoops::emitRows(const ColumnGroup &group, Value lo,
@@ -60,20 +72,22 @@ SmallVector<Value> ColumnLoops::emitRows(const ColumnGroup &group, Value lo,
   auto addRows = [&](Value first, Value end, int64_t count, ValueRange before) {
     return body.loop(
         first, end, count, before, [&](Value row, ValueRange carried) {
-          SmallVector<SmallVector<Value>> rows;
+          SmallVector<Row> rows;
           for (int64_t i = 0; i < count; ++i) {
             Value own = i == 0 ? row : l.add(row, l.index(i));
             rows.push_back(valuesOf(group, begin ? l.add(begin, own) : own));
           }
           SmallVector<Value> next(carried);
-          for (ArrayRef<Value> values : rows) {
-            combineInto(next, values, group.chunks);
+          for (const Row &own : rows) {
+            store(group, own);
+            combineInto(next, own.added, group.chunks);
           }
           return next;
         });
   };
-  if (rowsTogether == 1) {
-    return addRows(lo, hi, 1, sums);
+  // Blocks have multiples of it, so the last one has what is left of all rows.
+  if (folds.length() % rowsTogether == 0) {
+    return addRows(lo, hi, rowsTogether, sums);
   }
   Value rest = l.divide(l.sub(hi, lo), rowsTogether).second;
   Value whole = l.sub(hi, rest);
@@ -86,18 +100,19 @@ void ColumnLoops::emitResults(const ColumnGroup &group, ArrayRef<Value> sums) {
   Value place =
       group.run ? l.mul(group.run, l.index(folds.domain.cols)) : Value();
   int64_t together = std::gcd(l.width, folds.domain.cols);
-  for (Node *node : folds.results) {
-    body.prepare(node);
+  for (const RowResult &result : folds.results) {
+    body.prepare(result.node);
   }
   for (int64_t u = 0; u < group.chunks; ++u) {
     Chunk chunk = chunkOf(group, u);
     for (auto [i, node] : llvm::enumerate(folds.reductions)) {
       chunk.values[node] = sums[i * group.chunks + u];
     }
-    for (auto [number, node] : llvm::enumerate(folds.results)) {
-      body.store(body.resultPointer(number),
+    for (const RowResult &result : folds.results) {
+      body.store(body.resultPointer(result.number),
                  place ? l.add(place, chunk.col) : chunk.col,
-                 l.splat(body.vector(node, chunk)), group.mask, together);
+                 l.splat(body.vector(result.node, chunk)), group.mask,
+                 together);
     }
   }
 }

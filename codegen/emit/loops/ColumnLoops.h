@@ -28,7 +28,7 @@ struct ColumnGroup {
 class ColumnLoops {
 public:
   /// `rowsTogether`: what so many rows need is read before any of it is added,
-  /// which changes no bits.
+  /// which changes no bits; a divisor of nn::kRowBlock.
   ColumnLoops(Body &body, ColumnFolds &folds, int64_t rowsTogether = 1)
       : body(body), folds(folds), rowsTogether(rowsTogether) {}
 
@@ -48,9 +48,17 @@ public:
 
 private:
   Chunk chunkOf(const ColumnGroup &group, int64_t number);
-  /// Returns what a row, counted over all runs, adds to each reduction in each
-  /// chunk.
-  SmallVector<Value> valuesOf(const ColumnGroup &group, Value row);
+  /// What a row has.
+  struct Row {
+    /// The row's number, counted over all runs.
+    Value number;
+    /// What it adds to each reduction in each chunk.
+    SmallVector<Value> added;
+    /// What is stored of each chunk.
+    SmallVector<SmallVector<Value>> stored;
+  };
+  Row valuesOf(const ColumnGroup &group, Value number);
+  void store(const ColumnGroup &group, const Row &row);
 
   Body &body;
   ColumnFolds &folds;

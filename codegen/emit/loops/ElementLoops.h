@@ -8,10 +8,6 @@
 
 namespace mlir::zg::emit {
 
-/// Stores results as wide as a row of the domain.
-void storeResults(Body &body, const Domain &domain, ArrayRef<RowResult> results,
-                  Value row, Chunk &chunk);
-
 /// A kernel over rows that is elementwise.
 class ElementLoops {
 public:

@@ -57,7 +57,8 @@ void RowLoops::emitChunk(const Sweep &sweep, Chunk &chunk,
     Value &accumulator = partial[i * chunks + number];
     accumulator = combine(node, accumulator, value);
   }
-  storeResults(body, sweeps.domain, sweep.stores, row, chunk);
+  storeValues(body, sweeps.domain, sweep.stores, row, chunk,
+              valuesOf(body, sweep.stores, chunk));
 }
 
 SmallVector<Value> RowLoops::neutrals(const Sweep &sweep, bool vectors) {

@@ -82,14 +82,8 @@ LogicalResult RowSweeps::addResults(nn::KernelOp kernel,
     domain = graph->getDomain();
   }
   for (RowResult &result : full) {
-    auto type =
-        cast<RankedTensorType>(kernel.getResult(result.number).getType());
-    result.stride = nn::isDense(type) ? domain.cols : nn::rowStrideOf(type);
-    if (!nn::isDense(type) && type.getShape().back() != domain.cols) {
-      return kernel.emitError("'")
-             << nn::nameOf(kernel.getLoc()) << "': result " << result.number
-             << " has rows of " << type.getShape().back()
-             << " elements that lie apart; the kernel's have " << domain.cols;
+    if (failed(setStride(kernel, result, domain.cols))) {
+      return failure();
     }
   }
   return graph->resolve();

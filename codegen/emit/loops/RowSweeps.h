@@ -9,19 +9,11 @@
 #ifndef ZEROGRAPH_CODEGEN_EMIT_LOOPS_ROWSWEEPS_H
 #define ZEROGRAPH_CODEGEN_EMIT_LOOPS_ROWSWEEPS_H
 
-#include "codegen/emit/Graph.h"
+#include "codegen/emit/loops/RowResult.h"
 
 #include <optional>
 
 namespace mlir::zg::emit {
-
-/// A result of a kernel, and what its elements are.
-struct RowResult {
-  unsigned number;
-  Node *node;
-  /// The result's rows begin so many elements apart.
-  int64_t stride = 1;
-};
 
 struct Sweep {
   SmallVector<Node *> reductions;

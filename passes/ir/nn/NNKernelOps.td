@@ -27,9 +27,10 @@ def NN_KernelOp : NN_PureOp<"kernel", [
       `[..., 1]`; reductions reduce the last dimension. A result has the whole
       shape or one element a row. Rows are independent and are split over
       threads.
-    - `columns`: `[R, C]` or `[O, R, C]`. Every result is a reduction of R, and
-      nothing in the kernel computes with one; elementwise ops make what is
-      reduced. Columns are split over threads.
+    - `columns`: `[R, C]` or `[O, R, C]`. A result is a reduction of R, or has
+      the whole shape; nothing in the kernel computes with a reduction.
+      Elementwise ops make what is reduced or stored. Columns are split over
+      threads.
     - `scan`: one `nn.cumsum`, the only result. `scatter`: one
       `nn.scatter`, the only result. Elementwise ops may make what it reads:
       cheap ones are computed in the kernel where that saves a buffer

@@ -42,7 +42,7 @@ nn.program @sizes(%x: tensor<4x2xf32>, %y: tensor<3xf32>) -> (tensor<4x2xf32>, t
 // -----
 
 nn.program @columns_result(%x: tensor<4x2xf32>) -> tensor<4x2xf32> {
-  // expected-error@+1 {{a result of the form 'columns' is no reduction}}
+  // expected-error@+1 {{a kernel of the form 'columns' has no reduction}}
   %0 = nn.kernel columns (%a = %x) : (tensor<4x2xf32>) -> tensor<4x2xf32> {
     nn.yield %a : tensor<4x2xf32>
   }
@@ -52,7 +52,7 @@ nn.program @columns_result(%x: tensor<4x2xf32>) -> tensor<4x2xf32> {
 // -----
 
 nn.program @columns_use(%x: tensor<4x2xf32>) -> tensor<1x2xf32> {
-  // expected-error@+1 {{a result of the form 'columns' is no reduction}}
+  // expected-error@+1 {{a result of the form 'columns' is neither a reduction nor the whole space}}
   %0 = nn.kernel columns (%a = %x) : (tensor<4x2xf32>) -> tensor<1x2xf32> {
     %1 = nn.reduce sum %a [0] : tensor<4x2xf32> -> tensor<1x2xf32>
     // expected-error@+1 {{computes with a reduction of its own kernel}}

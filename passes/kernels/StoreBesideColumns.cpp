@@ -1,0 +1,189 @@
+//===- StoreBesideColumns.cpp - kernels that store what they add up -------===//
+
+#include "passes/analysis/TargetInfo.h"
+#include "passes/ir/nn/NNDialect.h"
+#include "passes/kernels/Members.h"
+#include "passes/kernels/Passes.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::zg::nn {
+#define GEN_PASS_DEF_STOREBESIDECOLUMNS
+#include "passes/kernels/Passes.h.inc"
+} // namespace mlir::zg::nn
+
+using namespace mlir;
+using namespace mlir::zg;
+using namespace mlir::zg::kernels;
+
+namespace {
+
+/// Returns whether the kernel computes element by element, as many elements for
+/// each result.
+bool isElementByElement(nn::KernelOp kernel, int64_t elements) {
+  auto fits = [](Operation &op) {
+    return isElementwise(&op) || isPlainView(&op) || isLiteral(&op);
+  };
+  return kernel.getForm() == nn::KernelForm::rows &&
+         llvm::all_of(kernel.getBody().front().without_terminator(), fits) &&
+         llvm::all_of(kernel.getResults(), [&](Value result) {
+           return elementsOf(result) == elements;
+         });
+}
+
+/// Returns the elements that the kernel reduces, if it reduces all rows of a
+/// matrix of several.
+std::optional<int64_t> elementsOfOneRun(nn::KernelOp columns) {
+  for (auto reduce : columns.getBody().front().getOps<nn::ReduceOp>()) {
+    ArrayRef<int64_t> shape = shapeOf(reduce.getOperand());
+    if (shape.size() == 2 && shape[0] > 1) {
+      return shape[0] * shape[1];
+    }
+  }
+  return std::nullopt;
+}
+
+/// Returns the kernel that makes what a kernel over columns goes over, if the
+/// latter can do that too, in its place. Null: there is none.
+nn::KernelOp makerOf(nn::KernelOp columns) {
+  std::optional<int64_t> elements = elementsOfOneRun(columns);
+  nn::KernelOp maker;
+  for (Value operand : columns.getOperands()) {
+    auto kernel = stripReshapes(operand).getDefiningOp<nn::KernelOp>();
+    if (!maker && elements && kernel && isElementByElement(kernel, *elements)) {
+      maker = kernel;
+    }
+  }
+  // It stands where the other one does, for who else reads that.
+  bool isReady = maker && maker->getBlock() == columns->getBlock() &&
+                 llvm::all_of(columns.getOperands(), [&](Value operand) {
+                   Operation *op = stripReshapes(operand).getDefiningOp();
+                   return !op || op->getBlock() != maker->getBlock() ||
+                          op == maker || op->isBeforeInBlock(maker);
+                 });
+  return isReady ? maker : nn::KernelOp();
+}
+
+/// Writes the kernel that does what both do.
+class Joined {
+public:
+  Joined(nn::KernelOp maker, nn::KernelOp columns)
+      : maker(maker), columns(columns), builder(maker) {}
+
+  void write() {
+    body = &region.emplaceBlock();
+    inside.setInsertionPointToStart(body);
+    SmallVector<Value> made = clone(maker);
+    for (auto [result, value] : llvm::zip_equal(maker.getResults(), made)) {
+      own[result] = value;
+    }
+    SmallVector<Value> yields = std::move(made);
+    llvm::append_range(yields, clone(columns));
+    Location loc = builder.getFusedLoc({columns.getLoc(), maker.getLoc()});
+    inside.create<nn::YieldOp>(loc, yields);
+    auto joined = builder.create<nn::KernelOp>(
+        loc, ValueRange(yields).getTypes(), nn::KernelForm::columns, operands);
+    joined.getBody().takeBody(region);
+    size_t stored = maker.getNumResults();
+    SmallVector<Value> read(columns.getOperands());
+    columns.replaceAllUsesWith(joined.getResults().drop_front(stored));
+    columns.erase();
+    eraseUnusedNames(read);
+    maker.replaceAllUsesWith(joined.getResults().take_front(stored));
+    maker.erase();
+  }
+
+private:
+  /// Copies a kernel's ops, and returns what they yield.
+  SmallVector<Value> clone(nn::KernelOp kernel) {
+    Block &from = kernel.getBody().front();
+    IRMapping mapping;
+    for (auto [argument, operand] :
+         llvm::zip_equal(from.getArguments(), kernel.getOperands())) {
+      mapping.map(argument, read(operand));
+    }
+    for (Operation &op : from.without_terminator()) {
+      inside.clone(op, mapping);
+    }
+    SmallVector<Value> yields;
+    for (Value yielded : from.getTerminator()->getOperands()) {
+      yields.push_back(mapping.lookupOrDefault(yielded));
+    }
+    return yields;
+  }
+
+  static void eraseUnusedNames(ArrayRef<Value> values) {
+    for (Value value : values) {
+      auto reshape = value.getDefiningOp<nn::ReshapeOp>();
+      while (reshape && reshape.use_empty()) {
+        auto next = reshape.getOperand().getDefiningOp<nn::ReshapeOp>();
+        reshape.erase();
+        reshape = next;
+      }
+    }
+  }
+
+  /// Returns what an operand is within the kernel: what it makes, or an
+  /// argument.
+  Value read(Value operand) {
+    if (Value value = own.lookup(stripReshapes(operand))) {
+      return value.getType() == operand.getType()
+                 ? value
+                 : inside.create<nn::ReshapeOp>(operand.getLoc(),
+                                                operand.getType(), value);
+    }
+    Value buffer = stripReshapes(operand);
+    Value &argument = arguments[buffer];
+    if (!argument) {
+      operands.push_back(buffer);
+      argument = body->addArgument(buffer.getType(), buffer.getLoc());
+    }
+    return argument.getType() == operand.getType()
+               ? argument
+               : inside.create<nn::ReshapeOp>(operand.getLoc(),
+                                              operand.getType(), argument);
+  }
+
+  nn::KernelOp maker, columns;
+  OpBuilder builder;
+  OpBuilder inside{maker.getContext()};
+  Region region;
+  Block *body = nullptr;
+  SmallVector<Value> operands;
+  /// Maps what the kernel reads to its arguments, and results of `maker` to
+  /// what is yielded for them.
+  DenseMap<Value, Value> arguments, own;
+};
+
+struct StoreBesideColumnsPass
+    : nn::impl::StoreBesideColumnsBase<StoreBesideColumnsPass> {
+  explicit StoreBesideColumnsPass(const TargetInfo &target) : target(target) {}
+
+  void runOnOperation() override {
+    if (!target.splitsRowsOfColumns()) {
+      return;
+    }
+    SmallVector<nn::KernelOp> kernels;
+    getOperation().walk([&](nn::KernelOp kernel) {
+      if (kernel.getForm() == nn::KernelForm::columns) {
+        kernels.push_back(kernel);
+      }
+    });
+    for (nn::KernelOp columns : kernels) {
+      if (nn::KernelOp maker = makerOf(columns)) {
+        Joined(maker, columns).write();
+        ++joined;
+      }
+    }
+  }
+
+private:
+  const TargetInfo &target;
+};
+
+} // namespace
+
+std::unique_ptr<Pass> nn::createStoreBesideColumns(const TargetInfo &target) {
+  return std::make_unique<StoreBesideColumnsPass>(target);
+}
