@@ -186,6 +186,7 @@ void buildPrefetch(PhaseBuilder phase) {
 }
 
 void buildDecompose(OpPassManager &passes, const TargetInfo &target) {
+  passes.addNestedPass<nn::ProgramOp>(nn::createShareRows());
   passes.addNestedPass<nn::ProgramOp>(nn::createDecompose(target));
   addCleanup(passes);
   // Random numbers ask for scalars, which only now are there.

@@ -63,16 +63,15 @@ private:
     if (!whole) {
       whole = inRows(builder, value, region.rows());
     }
+    NNBuilder b(builder, value.getLoc());
+    if (!hasNoRowsInMemory(value)) {
+      return b.takeRows(whole, first, part);
+    }
     SmallVector<int64_t> shape(shapeOf(whole));
     shape.front() = part;
-    if (hasNoRowsInMemory(value)) {
-      SmallVector<int64_t> starts(shape.size(), 0), steps(shape.size(), 1);
-      starts.front() = first;
-      return NNBuilder(builder, value.getLoc())
-          .slice(whole, starts, steps, shape);
-    }
-    auto type = cast<RankedTensorType>(whole.getType()).clone(shape);
-    return builder.create<TakeRowsOp>(value.getLoc(), type, whole, first);
+    SmallVector<int64_t> starts(shape.size(), 0), steps(shape.size(), 1);
+    starts.front() = first;
+    return b.slice(whole, starts, steps, shape);
   }
 
   bool isReadOutside(Value result) const {

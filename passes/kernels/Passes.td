@@ -55,6 +55,39 @@ def DecomposeComposites
   }];
 }
 
+def ShareRows : Pass<"nn-share-rows", "::mlir::zg::nn::ProgramOp"> {
+  let summary = "Lets the steps of an unrolled loop work where their rows lie.";
+  let description = [{
+    An unrolled loop, as a recurrent layer is, takes a row of a tensor in each
+    step, and puts the rows that the steps made together. Where more than `few`
+    slices take rows of one tensor that was computed, each becomes an
+    `nn.take_rows`, so that all steps have the same kernels. A concatenation of
+    more than `few` parts becomes an `nn.join_rows`, so that nothing is moved; its
+    dimension is moved in front if each part has one element of it:
+
+        %x0 = nn.slice %x [0, 0] step [1, 1] : tensor<99x64xf32> -> tensor<1x64xf32>
+        ...
+        %y = nn.concat %y0, ..., %y98 dim 0
+        // becomes
+        %x0 = nn.take_rows %x from 0 : tensor<99x64xf32> -> tensor<1x64xf32>
+        ...
+        %y = nn.join_rows %y0, ..., %y98
+
+    What an earlier `nn.join_rows` has one after the other is taken from there:
+    states that are an output are joined also for the gradient of their weight.
+
+    Rows must begin at multiples of 64 bytes. Other concatenations of many parts
+    are made in steps of `few`: a kernel goes over its result once for each part.
+
+    bitwise: nothing is computed.
+  }];
+  let options = [
+    Option<"few", "few", "unsigned", "8",
+           "Most slices of a tensor, and parts of another, that stay">
+  ];
+  let statistics = [Statistic<"shared", "shared", "Slices and parts changed">];
+}
+
 def SinkLiterals : Pass<"nn-sink-literals", "::mlir::zg::nn::ProgramOp"> {
   let summary = "Moves constants and iota to their first use.";
   let description = [{

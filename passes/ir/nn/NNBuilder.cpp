@@ -149,6 +149,12 @@ Value NNBuilder::concat(ArrayRef<Value> parts, int64_t dim) {
   return builder.create<ConcatOp>(location, joinedType(parts, dim), parts, dim);
 }
 
+Value NNBuilder::takeRows(Value x, int64_t first, int64_t count) {
+  SmallVector<int64_t> shape(shapeOf(x));
+  shape.front() = count;
+  return builder.create<TakeRowsOp>(location, typeOf(x).clone(shape), x, first);
+}
+
 Value NNBuilder::joinRows(ArrayRef<Value> parts) {
   return builder.create<JoinRowsOp>(location, joinedType(parts, /*dim=*/0),
                                     parts);

@@ -56,6 +56,9 @@ public:
             double border = 0);
   /// Tensors that differ in dimension `dim` alone, side by side along it.
   Value concat(ArrayRef<Value> parts, int64_t dim);
+  /// `count` rows of what has bytes of its own, from `first` on, where they
+  /// lie.
+  Value takeRows(Value x, int64_t first, int64_t count);
   /// The rows of tensors that have one element type, one after the other.
   Value joinRows(ArrayRef<Value> parts);
   Value reduce(ReduceKind kind, Value x, ArrayRef<int64_t> dims);

@@ -1,0 +1,247 @@
+//===- ShareRows.cpp - rows of loops that were unrolled -------------------===//
+
+#include "passes/ir/nn/NNBuilder.h"
+#include "passes/ir/nn/PackedGradients.h"
+#include "passes/ir/nn/Queries.h"
+#include "passes/kernels/Passes.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace mlir::zg::nn {
+#define GEN_PASS_DEF_SHAREROWS
+#include "passes/kernels/Passes.h.inc"
+} // namespace mlir::zg::nn
+
+using namespace mlir;
+using namespace mlir::zg;
+using namespace mlir::zg::nn;
+
+namespace {
+
+/// Returns whether `dim` is the first dimension of more than one element.
+bool isOutermost(ArrayRef<int64_t> shape, int64_t dim) {
+  return llvm::all_of(shape.take_front(dim),
+                      [](int64_t size) { return size == 1; });
+}
+
+/// Returns the elements of one dimension, whose place in the shape changes.
+SmallVector<int64_t> withFront(ArrayRef<int64_t> shape, int64_t dim,
+                               int64_t size) {
+  SmallVector<int64_t> moved(shape);
+  moved.erase(moved.begin() + dim);
+  moved.insert(moved.begin(), size);
+  return moved;
+}
+
+/// Returns the one dimension of which a slice takes neighbouring elements, if
+/// these are rows, or would be with that dimension in front: all begin at
+/// addresses as rows have to.
+std::optional<int64_t> rowDimOf(SliceOp slice) {
+  RankedTensorType whole = slice.getOperand().getType();
+  ArrayRef<int64_t> from = whole.getShape(), to = shapeOf(slice);
+  std::optional<int64_t> cut;
+  for (int64_t dim = 0; dim < whole.getRank(); ++dim) {
+    if (from[dim] != to[dim]) {
+      if (cut) {
+        return std::nullopt;
+      }
+      cut = dim;
+    }
+  }
+  bool isPlain =
+      llvm::all_of(slice.getSteps(), [](int64_t step) { return step == 1; });
+  if (!cut || !isPlain || (to[*cut] != 1 && !isOutermost(from, *cut))) {
+    return std::nullopt;
+  }
+  int64_t row = tensorBytes(whole) / from[*cut];
+  return slice.getStarts()[*cut] * row % kRowsAlignment == 0 ? cut
+                                                             : std::nullopt;
+}
+
+/// Returns whether the value has, or gets, bytes of its own: an input does,
+/// what was computed, and what views make of these. Parameters may be released.
+bool hasBytes(Value value) {
+  Operation *op = value.getDefiningOp();
+  while (op && isPlainView(op)) {
+    value = op->getOperand(0);
+    op = value.getDefiningOp();
+  }
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto program = cast<ProgramOp>(argument.getOwner()->getParentOp());
+    return bool(program.getArgAttr(argument.getArgNumber(), kInputAttr));
+  }
+  return !isLiteral(op) && isa<NNDialect>(op->getDialect());
+}
+
+/// Says where joined rows lie.
+struct JoinedPart {
+  JoinRowsOp join;
+  size_t index = 0;
+  int64_t offset = 0; ///< bytes
+};
+
+/// Finds joins of what an earlier one has in the same order.
+class Joins {
+public:
+  /// Returns where the parts of a join lie in another, if they do, one after
+  /// the other.
+  std::optional<JoinedPart> find(JoinRowsOp join) const {
+    auto it = places.find(stripReshapes(join.getParts().front()));
+    if (it == places.end()) {
+      return std::nullopt;
+    }
+    JoinRowsOp whole = it->second.join;
+    auto parts = whole.getParts().drop_front(it->second.index);
+    bool isPart =
+        whole->getBlock() == join->getBlock() && whole->isBeforeInBlock(join) &&
+        join.getParts().size() <= parts.size() &&
+        llvm::equal(llvm::map_range(join.getParts(), stripReshapes),
+                    llvm::map_range(parts.take_front(join.getParts().size()),
+                                    stripReshapes));
+    return isPart ? std::optional(it->second) : std::nullopt;
+  }
+
+  void add(JoinRowsOp join) {
+    int64_t offset = 0;
+    for (auto [index, part] : llvm::enumerate(join.getParts())) {
+      places.try_emplace(stripReshapes(part), JoinedPart{join, index, offset});
+      offset += tensorBytes(part.getType());
+    }
+  }
+
+private:
+  llvm::DenseMap<Value, JoinedPart> places;
+};
+
+struct ShareRowsPass : nn::impl::ShareRowsBase<ShareRowsPass> {
+  using ShareRowsBase::ShareRowsBase;
+
+  void runOnOperation() override {
+    llvm::MapVector<std::pair<Value, int64_t>, SmallVector<SliceOp>> slices;
+    SmallVector<ConcatOp> concats;
+    getOperation().walk([&](Operation *op) {
+      if (auto slice = dyn_cast<SliceOp>(op)) {
+        std::optional<int64_t> dim = rowDimOf(slice);
+        if (dim && hasBytes(slice.getOperand())) {
+          slices[{slice.getOperand(), *dim}].push_back(slice);
+        }
+      } else if (auto concat = dyn_cast<ConcatOp>(op)) {
+        concats.push_back(concat);
+      }
+    });
+    for (auto &[whole, taken] : slices) {
+      if (taken.size() > few) {
+        take(whole.first, whole.second, taken);
+        shared += taken.size();
+      }
+    }
+    for (ConcatOp concat : concats) {
+      if (concat.getNumOperands() > few && !packedGradients(concat).whole) {
+        join(concat);
+        shared += concat.getNumOperands();
+      }
+    }
+    shareJoins();
+  }
+
+private:
+  static void take(Value whole, int64_t dim, ArrayRef<SliceOp> slices) {
+    ArrayRef<int64_t> shape = shapeOf(whole);
+    OpBuilder builder(slices.front());
+    NNBuilder front(builder, whole.getLoc());
+    auto order = llvm::to_vector(llvm::seq<int64_t>(0, int64_t(shape.size())));
+    order.erase(order.begin() + dim);
+    order.insert(order.begin(), dim);
+    Value rows = isOutermost(shape, dim)
+                     ? front.reshape(whole, withFront(shape, dim, shape[dim]))
+                     : front.transpose(whole, order);
+    for (SliceOp slice : slices) {
+      OpBuilder at(slice);
+      NNBuilder b(at, slice.getLoc());
+      ArrayRef<int64_t> taken = shapeOf(slice);
+      slice.replaceAllUsesWith(b.reshape(
+          b.takeRows(rows, slice.getStarts()[dim], taken[dim]), taken));
+      slice.erase();
+    }
+  }
+
+  /// Takes from an earlier join what a later one would join again: a recurrence
+  /// whose states are an output, and a factor of a product of all steps.
+  void shareJoins() {
+    Joins joins;
+    SmallVector<JoinRowsOp> all;
+    getOperation().walk([&](JoinRowsOp join) { all.push_back(join); });
+    for (JoinRowsOp join : all) {
+      std::optional<JoinedPart> place = joins.find(join);
+      if (!place) {
+        joins.add(join);
+        continue;
+      }
+      OpBuilder builder(join);
+      NNBuilder b(builder, join.getLoc());
+      RankedTensorType type = join.getType();
+      int64_t row = tensorBytes(type) / type.getDimSize(0);
+      SmallVector<int64_t> shape(type.getShape());
+      Value whole = place->join.getResult();
+      shape.front() = tensorBytes(whole.getType()) / row;
+      Value rows = b.takeRows(b.reshape(whole, shape), place->offset / row,
+                              type.getDimSize(0));
+      join.replaceAllUsesWith(rows);
+      join.erase();
+    }
+  }
+
+  void join(ConcatOp concat) {
+    OpBuilder builder(concat);
+    NNBuilder b(builder, concat.getLoc());
+    SmallVector<Value> parts(concat.getOperands());
+    Value whole = joinRows(b, parts, concat.getDim());
+    whole = whole ? whole : joinInSteps(b, parts, concat.getDim());
+    concat.replaceAllUsesWith(whole);
+    concat.erase();
+  }
+
+  /// Joins parts whose rows lie together, or of one element along the
+  /// dimension, which then is moved. Null for others.
+  static Value joinRows(NNBuilder &b, ArrayRef<Value> parts, int64_t dim) {
+    SmallVector<int64_t> shape(shapeOf(parts.front()));
+    bool isStack = llvm::all_of(
+        parts, [&](Value part) { return shapeOf(part)[dim] == 1; });
+    if (!isStack && !isOutermost(shape, dim)) {
+      return {};
+    }
+    int64_t bytes = 0;
+    for (Value part : parts) {
+      if (bytes % kRowsAlignment != 0) {
+        return {};
+      }
+      bytes += tensorBytes(part.getType());
+    }
+    SmallVector<Value> rows;
+    for (Value part : parts) {
+      rows.push_back(
+          b.reshape(part, withFront(shape, dim, shapeOf(part)[dim])));
+    }
+    auto order = llvm::to_vector(llvm::seq<int64_t>(1, int64_t(shape.size())));
+    order.insert(order.begin() + dim, 0);
+    return b.transpose(b.joinRows(rows), order);
+  }
+
+  /// Joins a few at a time, then what that gave, so that each element is chosen
+  /// among few parts each time.
+  Value joinInSteps(NNBuilder &b, SmallVector<Value> parts, int64_t dim) {
+    while (parts.size() > 1) {
+      SmallVector<Value> next;
+      for (ArrayRef<Value> rest = parts; !rest.empty();) {
+        ArrayRef<Value> some = rest.take_front(few);
+        next.push_back(some.size() > 1 ? b.concat(some, dim) : some.front());
+        rest = rest.drop_front(some.size());
+      }
+      parts = std::move(next);
+    }
+    return parts.front();
+  }
+};
+
+} // namespace
