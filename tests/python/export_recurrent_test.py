@@ -1,0 +1,97 @@
+"""Compiling PyTorch modules whose loops are unrolled: recurrent layers and cells,
+and recurrences that are written out, over more steps than a kernel reads at once."""
+
+from package import need
+
+need("torch", "onnx", "onnxscript")
+
+import torch  # noqa: E402
+from export_models import ExportCase  # noqa: E402
+from support import main  # noqa: E402
+from torch import nn  # noqa: E402
+from torch.nn import functional as F  # noqa: E402
+
+STEPS = 12
+
+
+class Layer(nn.Module):
+
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer
+        sides = 2 if layer.bidirectional else 1
+        self.head = nn.Linear(sides * layer.hidden_size, 1)
+
+    def forward(self, x):
+        return self.head(self.layer(x)[0])
+
+
+class Cell(nn.Module):
+    """Takes steps of samples in rows, and puts what they made together."""
+
+    def __init__(self, cell, dim):
+        super().__init__()
+        self.cell = cell
+        self.dim = dim
+        self.head = nn.Linear(cell.hidden_size, 1)
+
+    def forward(self, x):
+        state = torch.zeros(x.size(0), self.cell.hidden_size)
+        states = []
+        for step in range(x.size(1)):
+            state = self.cell(x[:, step], state)
+            states.append(state)
+        together = torch.stack(states, self.dim)
+        return self.head(together.movedim(self.dim, 1))
+
+
+class Decay(nn.Module):
+    """Is a recurrence without a product, as state-space models have it."""
+
+    def __init__(self, size):
+        super().__init__()
+        self.keep = nn.Linear(5, size)
+        self.add = nn.Linear(5, size)
+        self.head = nn.Linear(size, 1)
+
+    def forward(self, x):
+        keep, add = torch.sigmoid(self.keep(x)), self.add(x)
+        state, states = torch.zeros_like(add[:, 0]), []
+        for step in range(x.size(1)):
+            state = keep[:, step] * state + add[:, step]
+            states.append(state.unsqueeze(1))
+        return self.head(torch.cat(states, 1))
+
+
+class ExportRecurrent(ExportCase):
+
+    def recurs(self, *modules, **options):
+        example = {"x": torch.randn(4, STEPS, 5), "goal": torch.randn(4, STEPS, 1)}
+        for number, module in enumerate(modules):
+            with self.subTest(number):
+                self.trains_as_pytorch(module, F.mse_loss, example, 0.1,
+                                       **options)
+
+    # 8 numbers of 4 samples begin at multiples of 64 bytes, 7 do not.
+    def test_layers(self):
+        self.recurs(*(
+            Layer(kind(5, size, batch_first=True, **options))
+            for size in (8, 7) for kind, options in
+            ((nn.LSTM, {"num_layers": 2}), (nn.GRU, {"bidirectional": True}),
+             (nn.RNN, {}))))
+
+    def test_cells(self):
+        self.recurs(*(Cell(nn.GRUCell(5, size), dim)
+                      for size in (8, 7) for dim in (0, 1, 2)))
+
+    def test_recurrences(self):
+        self.recurs(Decay(8), Decay(7))
+
+    def test_what_backward_computes_again(self):
+        module = Layer(nn.LSTM(5, 8, batch_first=True))
+        self.recurs(module, recompute="units")
+        self.recurs(module, zero=3, ranks=2)
+
+
+if __name__ == "__main__":
+    main()
