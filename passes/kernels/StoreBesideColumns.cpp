@@ -4,6 +4,7 @@
 #include "passes/ir/nn/NNDialect.h"
 #include "passes/kernels/Members.h"
 #include "passes/kernels/Passes.h"
+#include "passes/kernels/Reading.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
@@ -65,13 +66,14 @@ nn::KernelOp makerOf(nn::KernelOp columns) {
   return isReady ? maker : nn::KernelOp();
 }
 
-/// Writes the kernel that does what both do.
+/// Writes the kernel that does what both do, unless it could not read what the
+/// two read apart.
 class Joined {
 public:
   Joined(nn::KernelOp maker, nn::KernelOp columns)
       : maker(maker), columns(columns), builder(maker) {}
 
-  void write() {
+  bool write() {
     body = &region.emplaceBlock();
     inside.setInsertionPointToStart(body);
     SmallVector<Value> made = clone(maker);
@@ -80,6 +82,9 @@ public:
     }
     SmallVector<Value> yields = std::move(made);
     llvm::append_range(yields, clone(columns));
+    if (!isReadableByViews()) {
+      return false;
+    }
     Location loc = builder.getFusedLoc({columns.getLoc(), maker.getLoc()});
     inside.create<nn::YieldOp>(loc, yields);
     auto joined = builder.create<nn::KernelOp>(
@@ -92,6 +97,7 @@ public:
     eraseUnusedNames(read);
     maker.replaceAllUsesWith(joined.getResults().take_front(stored));
     maker.erase();
+    return true;
   }
 
 private:
@@ -111,6 +117,14 @@ private:
       yields.push_back(mapping.lookupOrDefault(yielded));
     }
     return yields;
+  }
+
+  /// Returns whether every chain of views still has one formula: those of the
+  /// second kernel go on in the first.
+  bool isReadableByViews() {
+    return llvm::all_of(*body, [](Operation &op) {
+      return !isPlainView(&op) || isReadable(op.getResult(0), Inputs());
+    });
   }
 
   static void eraseUnusedNames(ArrayRef<Value> values) {
@@ -171,10 +185,8 @@ struct StoreBesideColumnsPass
       }
     });
     for (nn::KernelOp columns : kernels) {
-      if (nn::KernelOp maker = makerOf(columns)) {
-        Joined(maker, columns).write();
-        ++joined;
-      }
+      nn::KernelOp maker = makerOf(columns);
+      joined += maker && Joined(maker, columns).write();
     }
   }
 

@@ -117,3 +117,22 @@ nn.program @runs(%x: tensor<2x3x4xf32>) -> (tensor<2x3x4xf32>, tensor<2x1x4xf32>
   }
   nn.return %g, %db : tensor<2x3x4xf32>, tensor<2x1x4xf32>
 }
+
+// Rows of zeros between those that are read, by another name: their places have
+// no one formula, so the sum reads what was stored.
+// CHECK-LABEL: nn.program @padded
+// CHECK: nn.kernel rows
+// CHECK: nn.kernel columns
+nn.program @padded(%x: tensor<5x2x4xf32>) -> (tensor<5x3x4xf32>, tensor<1x4xf32>) {
+  %g = nn.kernel rows (%a = %x) : (tensor<5x2x4xf32>) -> tensor<5x3x4xf32> {
+    %p = nn.pad %a [0, 1, 0] value 0.000000e+00 : f32 : tensor<5x2x4xf32> -> tensor<5x3x4xf32>
+    %e = nn.unary exp %p : tensor<5x3x4xf32> -> tensor<5x3x4xf32>
+    nn.yield %e : tensor<5x3x4xf32>
+  }
+  %gr = nn.reshape %g : tensor<5x3x4xf32> -> tensor<15x4xf32>
+  %db = nn.kernel columns (%a = %gr) : (tensor<15x4xf32>) -> tensor<1x4xf32> {
+    %s = nn.reduce sum %a [0] : tensor<15x4xf32> -> tensor<1x4xf32>
+    nn.yield %s : tensor<1x4xf32>
+  }
+  nn.return %g, %db : tensor<5x3x4xf32>, tensor<1x4xf32>
+}
