@@ -39,8 +39,8 @@ void expectSame(const std::vector<Tensor> &a, const std::vector<Tensor> &b) {
 
 class RandomKernels : public ::testing::TestWithParam<unsigned> {};
 
-// Forming kernels, and eliding their copies, changes no bit of any result, and
-// leaves what it promises.
+// Forming kernels, eliding their copies and joining some change no bit of any
+// result, and leave what they promise.
 TEST_P(RandomKernels, KeepsEveryBit) {
   for (unsigned seed = GetParam() * 100; seed < GetParam() * 100 + 100;
        ++seed) {
@@ -50,6 +50,8 @@ TEST_P(RandomKernels, KeepsEveryBit) {
     ASSERT_TRUE(succeeded(after.run(nn::createFormKernels())))
         << after.diagnostics() << text;
     ASSERT_TRUE(succeeded(after.run(nn::createElideCopies())))
+        << after.diagnostics() << text;
+    ASSERT_TRUE(succeeded(after.run(nn::createStoreBesideColumns())))
         << after.diagnostics() << text;
     ASSERT_TRUE(succeeded(after.run(nn::createVerifyKernels())))
         << after.diagnostics() << text << after.text();
