@@ -33,6 +33,9 @@ IMPORT = "frontend/Import.h"
 # The table of losses, each of which the frontend builds.
 LOSSES = "options/Losses.h"
 
+# The one language of patterns.
+GLOBS = "options/Globs.h"
+
 # Folder -> (what it may include, why). The longest folder that holds a file
 # counts; every folder may include itself.
 RULES = {
@@ -169,6 +172,7 @@ RULES = {
             IMPORT,
             "passes/ir",
             "runtime/base",
+            GLOBS,
         ],
         "what is trained is decided before anything is emitted",
     ),

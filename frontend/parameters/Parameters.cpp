@@ -13,9 +13,9 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "options/Globs.h"
 #include "runtime/base/Text.h"
 
-#include <fnmatch.h>
 #include <optional>
 
 namespace zerograph::frontend {
@@ -70,7 +70,7 @@ private:
 const std::string *Patterns::match(const std::string &name) {
   const std::string *found = nullptr;
   for (size_t i = 0; i < patterns.size(); ++i) {
-    if (fnmatch(patterns[i].c_str(), name.c_str(), 0) == 0) {
+    if (options::matches(patterns[i], name)) {
       used[i] = true;
       if (found == nullptr) {
         found = &patterns[i];

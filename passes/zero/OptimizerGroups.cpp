@@ -2,7 +2,7 @@
 
 #include "passes/zero/OptimizerGroups.h"
 
-#include <fnmatch.h>
+#include "options/Globs.h"
 
 using namespace mlir;
 using namespace mlir::zg::zero;
@@ -33,7 +33,7 @@ int64_t OptimizerGroups::of(StringAttr parameter, RankedTensorType type) const {
   for (size_t i = 0; i < groups.size(); ++i) {
     const std::string &pattern = groups[i].pattern;
     if (pattern.empty() ? type.getRank() < 2
-                        : fnmatch(pattern.c_str(), name.c_str(), 0) == 0) {
+                        : zerograph::options::matches(pattern, name)) {
       return int64_t(i) + 1;
     }
   }

@@ -2,10 +2,10 @@
 
 #include "passes/zero/UnitNames.h"
 
+#include "options/Globs.h"
+
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
-
-#include <fnmatch.h>
 
 using namespace mlir;
 using namespace mlir::zg;
@@ -49,7 +49,7 @@ StringRef matchedPrefix(const std::string &pattern, StringRef name) {
   for (size_t end = 1; end <= name.size(); ++end) {
     bool boundary = end == name.size() || name[end] == '.';
     if (boundary &&
-        fnmatch(pattern.c_str(), name.take_front(end).str().c_str(), 0) == 0) {
+        zerograph::options::matches(pattern, name.take_front(end).str())) {
       return name.take_front(end);
     }
   }

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ._compile import export_to, is_module
-from ._compile_file import check_options, example_arrays
+from ._compile_file import example_arrays
 from ._library import check, library, say_notes, take_text, texts
 from ._options import plan_arguments
 from ._places import with_places
@@ -46,10 +46,10 @@ def advise(model, machine: str | os.PathLike,
     text = ctypes.c_void_p()
     with tempfile.TemporaryDirectory() as folder:
         if is_module(model):
-            check_options({"machine": machine, **options}, library().zg_advise)
-            model, example, options, _ = export_to(
-                folder, model, example, loss, metrics or {}, options,
-                compare="none")
+            made = export_to(folder, model, example, loss, metrics or {},
+                             {"machine": machine, **options}, "none",
+                             library().zg_advise)
+            model, example, options = made.path, made.batch, made.options
         else:
             options = {"loss": loss, **options}
         arrays = example_arrays(model, example)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import json
 import os
 import shutil
 import sys
 import tempfile
 import weakref
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ._compile_file import check_options, compile_file
@@ -26,13 +28,29 @@ def _list(value) -> list:
     return [] if value is None else [value] if isinstance(value, str) else value
 
 
+@dataclass
+class Exported:
+    """A PyTorch module as a file."""
+
+    path: str
+    #: Is the example as a batch.
+    batch: dict
+    #: Say what is frozen, and the names of metrics, too.
+    options: dict
+    #: Names the plan's groups of parameters, as the optimizer has them.
+    groups: list[str]
+    #: Tells whether the loss is a mean over samples.
+    is_mean: Callable[[], bool]
+
+
 def export_to(folder: str, module, example, loss, metrics, options: dict,
-              compare: str) -> tuple[str, dict, dict, Callable[[], bool]]:
-    """Exports a PyTorch module, and returns the file, the example as a batch,
-    the options with what is frozen and the names of metrics, and what tells
-    whether the loss is a mean over samples."""
+              compare: str, entry) -> Exported:
+    """Exports a PyTorch module, after the options, of a function of the library,
+    were checked: exporting takes long."""
     from ._export import export_and_compare
+    from ._optimizers import with_optimizer
     from ._wrapper import as_batch
+    check_options(with_optimizer(module, options)[0], entry)
     if example is None:
         raise InvalidArgument("to export a module, give example=, a batch")
     path = os.path.join(folder, "model.onnx")
@@ -42,10 +60,13 @@ def export_to(folder: str, module, example, loss, metrics, options: dict,
         target if target.startswith("host:") else None)
     for one in says:
         warn(one)
+    with open(f"{os.path.splitext(path)[0]}.names.json", encoding="utf-8") as file:
+        options, groups = with_optimizer(module, options, json.load(file))
     frozen = found.freeze + _list(options.get("freeze"))
     options = {**options, "freeze": frozen or None,
                "metric": list(metrics) or None}
-    return path, as_batch(module, example, loss), options, is_mean
+    return Exported(path, as_batch(module, example, loss), options, groups,
+                    is_mean)
 
 
 def _warn_of_parts(plan: Plan, is_mean: Callable[[], bool]) -> None:
@@ -74,19 +95,19 @@ def _constants(module) -> dict:
 
 def _compile_module(module, example, loss, metrics, options: dict) -> Plan:
     """Exports a PyTorch module, and compiles what it trains."""
-    check_options(options, library().zg_compile)  # exporting takes long
     temporary = tempfile.mkdtemp(prefix="zerograph-")
     remove = functools.partial(shutil.rmtree, temporary, ignore_errors=True)
     folder = os.path.join(temporary, "model")
     os.mkdir(folder)
     try:
-        path, batch, options, is_mean = export_to(
-            folder, module, example, loss, metrics, options, compare="small")
+        made = export_to(folder, module, example, loss, metrics, options,
+                         "small", library().zg_compile)
         folder = named_by_content(folder)
-        plan = compile_file(os.path.join(folder, os.path.basename(path)), batch,
-                            **options)
+        plan = compile_file(os.path.join(folder, os.path.basename(made.path)),
+                            made.batch, **made.options)
         plan.constants = _constants(module)
-        _warn_of_parts(plan, is_mean)
+        plan.groups = made.groups
+        _warn_of_parts(plan, made.is_mean)
     except BaseException as error:
         remove()
         if isinstance(error, Error):
@@ -106,7 +127,8 @@ def compile(model, example: Mapping[str, Any] | tuple | None = None,
     module is exported first, as `zg.export` does, with `loss`, and compared where
     it is small. `metrics` has functions of the module's output and the batch,
     whose means a trainer tells beside the loss; of a file, metric=["accuracy"]
-    names its outputs.
+    names its outputs. `optimizer` may be one of torch.optim of the module's
+    parameters.
     Options are those of `zerograph compile`, with underscores: ranks=2, zero=3,
     micro_batch=8, precision="bf16", betas=(0.9, 0.95), dim={"seq": 128},
     group={"*.bias": {"weight_decay": 0}}, config={...} (DeepSpeed's).

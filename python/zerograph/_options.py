@@ -40,7 +40,8 @@ def _remedy(name: str, value) -> str:
     if name == "optimizer":
         kind = value if isinstance(value, type) else type(value)
         return (f"write its name, as optimizer=\"{kind.__name__.lower()}\", and "
-                "its numbers as options, as lr=0.1")
+                "its numbers as options, as lr=0.1; with a module, optimizer may "
+                "be one of torch.optim, made of its parameters")
     known = _PRECISIONS.get(str(value).rpartition(".")[2])
     return (f"write {name}=\"{known}\"" if known and name == "precision" else
             "expected a text, a number, or a list or dictionary of these")
@@ -51,6 +52,8 @@ def _text(name: str, value) -> str:
         return ",".join(f"{key}={_text(name, one)}" for key, one in value.items())
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, (list, tuple)):
+        return ",".join(_text(name, one) for one in value)
     if isinstance(value, numbers.Number):
         return repr(value.item() if hasattr(value, "item") else value)
     try:
@@ -72,8 +75,9 @@ def _values(name: str, value) -> list[str]:
             raise InvalidArgument("train names nothing to train")
         # Another empty list is an option that is not given.
         numeric = value and all(isinstance(one, numbers.Number) for one in value)
-        texts = [_text(name, one) for one in value]
-        return [",".join(texts)] if numeric else texts  # betas=(0.9, 0.95)
+        if numeric:
+            return [_text(name, value)]  # betas=(0.9, 0.95)
+        return [_text(name, one) for one in value]
     return [_text(name, value)]
 
 

@@ -48,6 +48,8 @@ class Plan:
         self._again = again  # compiles with more options
         #: Has the buffers of a module that are constants of its plan.
         self.constants: dict[str, Any] = {}
+        #: Names the groups of parameters of an optimizer of PyTorch, in order.
+        self.groups: list[str] = []
         self._finalizer = weakref.finalize(self, library().zg_plan_free,
                                            self._handle)
 

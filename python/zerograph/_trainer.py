@@ -10,8 +10,8 @@ import os
 import sys
 import tempfile
 import weakref
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Union
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from ._library import (Error, InvalidArgument, Step, check, library,
                        say_notes, take_text, texts)
 from ._options import command_line
 from ._plan import Plan
+
+#: Are learning rates of a step: one, those of groups, or none.
+Rates = Union[float, Sequence[float], Mapping[str, float], None]
 
 #: Trainers that have not ended, in the order in which they were made: the end of
 #: the process ends them so, in every process.
@@ -123,7 +126,7 @@ class Trainer:
         return self._position()[1]
 
     def step(self, batch: Mapping[str, Any] | tuple | list,
-             lr: float | Mapping[str, float] | None = None) -> Loss:
+             lr: Rates = None) -> Loss:
         """Makes a step: forward, backward, what ranks exchange, the update.
 
         `batch` has an array for each input, or is a tuple in the order of
@@ -131,7 +134,8 @@ class Trainer:
         for all ranks; in one of several processes its own share will do too.
         `lr` replaces the rates of all groups, and the schedule; or, as
         {"default": 1e-3, "*.bias": 1e-2}, those of the groups that it names as
-        `plan.facts["groups"]` does.
+        `plan.facts["groups"]` does; or, where the plan's optimizer was PyTorch's,
+        those of its groups in their order, as a scheduler's get_last_lr() does.
         """
         arrays = Arrays(batch, self._names)
         self._set_rate(lr)
@@ -147,7 +151,7 @@ class Trainer:
         check(self._library.zg_trainer_accumulate(self._live(), arrays.pointer,
                                                   arrays.count))
 
-    def update(self, lr: float | Mapping[str, float] | None = None) -> Loss:
+    def update(self, lr: Rates = None) -> Loss:
         """Does the second part of a step."""
         self._set_rate(lr)
         check(self._library.zg_trainer_update(self._live(),
@@ -317,7 +321,22 @@ class Trainer:
         say_notes()
         return loss
 
-    def _set_rate(self, lr: float | Mapping[str, float] | None) -> None:
+    def _by_group(self, rates: Rates) -> Rates:
+        """Returns rates that are in the order of an optimizer's groups by the
+        names of the plan's."""
+        if not isinstance(rates, (list, tuple)):
+            return rates
+        groups = self._plan.groups
+        if len(rates) != len(groups):
+            raise InvalidArgument(
+                f"lr has {len(rates)} rates" +
+                (f", and the optimizer had {len(groups)} groups" if groups else
+                 ": a list is for a plan whose optimizer was PyTorch's; give a "
+                 "number, or numbers by the names of groups"))
+        return {group: rate for group, rate in zip(groups, rates) if group}
+
+    def _set_rate(self, lr: Rates) -> None:
+        lr = self._by_group(lr)
         given = lr if isinstance(lr, Mapping) else {None: lr}
         for group, rate in given.items():
             if isinstance(lr, Mapping) and not isinstance(group, str):
