@@ -46,7 +46,7 @@ std::optional<int64_t> paddedDim(PadOp pad) {
 }
 
 /// Returns the sum of contributions as their concatenation, where each is of a
-/// part of the value and the parts together are all of it; else null.
+/// part of the value that is none of another's, with zeros between; else null.
 Value sideBySide(NNBuilder &b, ArrayRef<Value> contributions) {
   SmallVector<PadOp> pads;
   for (Value contribution : contributions) {
@@ -67,16 +67,23 @@ Value sideBySide(NNBuilder &b, ArrayRef<Value> contributions) {
   });
   SmallVector<Value> parts;
   int64_t end = 0;
+  auto fillUpTo = [&](int64_t begin) {
+    if (begin > end) {
+      SmallVector<int64_t> shape(shapeOf(pads.front()));
+      shape[*dim] = begin - end;
+      parts.push_back(b.splat(pads.front().getType().clone(shape), 0));
+    }
+  };
   for (PadOp pad : pads) {
-    if (pad.getLow()[*dim] != end) {
+    int64_t begin = pad.getLow()[*dim];
+    if (begin < end) {
       return {};
     }
-    end += shapeOf(pad.getOperand())[*dim];
+    fillUpTo(begin);
+    end = begin + shapeOf(pad.getOperand())[*dim];
     parts.push_back(pad.getOperand());
   }
-  if (end != shapeOf(pads.front())[*dim]) {
-    return {};
-  }
+  fillUpTo(shapeOf(pads.front())[*dim]);
   return b.convert(b.concat(parts, *dim), elementOf(contributions.front()));
 }
 

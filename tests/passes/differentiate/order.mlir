@@ -54,11 +54,15 @@ nn.program @forward(
 // -----
 
 // The parts of a split are all of %w: their gradients lie side by side, in the
-// order of the parts and not of the uses. Those of parts that overlap, or that
-// leave something out, are added.
+// order of the parts and not of the uses; so do those of %u, around zeros of what
+// no part has. Those of parts that overlap are added.
 
 // CHECK-LABEL: nn.program @micro
 // CHECK-SAME: (%[[W:[^:]+]]: tensor<2x6xf32>, %[[V:[^:]+]]: tensor<6xf32>, %[[U:[^:]+]]: tensor<6xf32>
+// CHECK: %[[ZERO:.*]] = nn.constant dense<0.000000e+00> : tensor<1xf32>
+// CHECK-NOT: nn.concat
+// CHECK: nn.concat %{{.*}}, %[[ZERO]], %{{.*}} dim 0 : tensor<2xf32>, tensor<1xf32>, tensor<3xf32> -> tensor<6xf32>
+// CHECK-NOT: nn.concat
 // CHECK: nn.concat %{{.*}}, %{{.*}} dim 1 : tensor<2x2xf32>, tensor<2x4xf32> -> tensor<2x6xf32>
 // CHECK-NOT: nn.concat
 // CHECK: nn.return
