@@ -50,6 +50,7 @@ std::optional<int64_t> rowDimOf(SliceOp slice) {
     }
   }
   bool isPlain =
+      elementsOf(slice) > 0 &&
       llvm::all_of(slice.getSteps(), [](int64_t step) { return step == 1; });
   if (!cut || !isPlain || (to[*cut] != 1 && !isOutermost(from, *cut))) {
     return std::nullopt;
@@ -74,6 +75,10 @@ bool hasBytes(Value value) {
   return !isLiteral(op) && isa<NNDialect>(op->getDialect());
 }
 
+int64_t rowBytes(RankedTensorType type) {
+  return tensorBytes(type) / type.getDimSize(0);
+}
+
 /// Says where joined rows lie.
 struct JoinedPart {
   JoinRowsOp join;
@@ -93,8 +98,10 @@ public:
     }
     JoinRowsOp whole = it->second.join;
     auto parts = whole.getParts().drop_front(it->second.index);
+    int64_t row = rowBytes(join.getType());
     bool isPart =
-        whole->getBlock() == join->getBlock() && whole->isBeforeInBlock(join) &&
+        it->second.offset % row == 0 &&
+        tensorBytes(whole.getType()) % row == 0 &&
         join.getParts().size() <= parts.size() &&
         llvm::equal(llvm::map_range(join.getParts(), stripReshapes),
                     llvm::map_range(parts.take_front(join.getParts().size()),
@@ -120,7 +127,8 @@ struct ShareRowsPass : nn::impl::ShareRowsBase<ShareRowsPass> {
   void runOnOperation() override {
     llvm::MapVector<std::pair<Value, int64_t>, SmallVector<SliceOp>> slices;
     SmallVector<ConcatOp> concats;
-    getOperation().walk([&](Operation *op) {
+    // Not what is within attention: it has no bytes.
+    for (Operation &op : getOperation().getOps()) {
       if (auto slice = dyn_cast<SliceOp>(op)) {
         std::optional<int64_t> dim = rowDimOf(slice);
         if (dim && hasBytes(slice.getOperand())) {
@@ -129,15 +137,16 @@ struct ShareRowsPass : nn::impl::ShareRowsBase<ShareRowsPass> {
       } else if (auto concat = dyn_cast<ConcatOp>(op)) {
         concats.push_back(concat);
       }
-    });
-    for (auto &[whole, taken] : slices) {
+    }
+    for (auto &[key, taken] : slices) {
       if (taken.size() > few) {
-        take(whole.first, whole.second, taken);
+        take(key.second, taken);
         shared += taken.size();
       }
     }
     for (ConcatOp concat : concats) {
-      if (concat.getNumOperands() > few && !packedGradients(concat).whole) {
+      if (concat.getNumOperands() > few && elementsOf(concat) > 0 &&
+          !packedGradients(concat).whole) {
         join(concat);
         shared += concat.getNumOperands();
       }
@@ -146,9 +155,12 @@ struct ShareRowsPass : nn::impl::ShareRowsBase<ShareRowsPass> {
   }
 
 private:
-  static void take(Value whole, int64_t dim, ArrayRef<SliceOp> slices) {
+  static void take(int64_t dim, ArrayRef<SliceOp> slices) {
+    // Another value than it was, where that was a slice too.
+    SliceOp one = slices.front();
+    Value whole = one.getOperand();
     ArrayRef<int64_t> shape = shapeOf(whole);
-    OpBuilder builder(slices.front());
+    OpBuilder builder(one);
     NNBuilder front(builder, whole.getLoc());
     auto order = llvm::to_vector(llvm::seq<int64_t>(0, int64_t(shape.size())));
     order.erase(order.begin() + dim);
@@ -171,7 +183,7 @@ private:
   void shareJoins() {
     Joins joins;
     SmallVector<JoinRowsOp> all;
-    getOperation().walk([&](JoinRowsOp join) { all.push_back(join); });
+    llvm::append_range(all, getOperation().getOps<JoinRowsOp>());
     for (JoinRowsOp join : all) {
       std::optional<JoinedPart> place = joins.find(join);
       if (!place) {
@@ -181,7 +193,7 @@ private:
       OpBuilder builder(join);
       NNBuilder b(builder, join.getLoc());
       RankedTensorType type = join.getType();
-      int64_t row = tensorBytes(type) / type.getDimSize(0);
+      int64_t row = rowBytes(type);
       SmallVector<int64_t> shape(type.getShape());
       Value whole = place->join.getResult();
       shape.front() = tensorBytes(whole.getType()) / row;
@@ -223,9 +235,14 @@ private:
       rows.push_back(
           b.reshape(part, withFront(shape, dim, shapeOf(part)[dim])));
     }
+    Value joined = b.joinRows(rows);
+    if (isOutermost(shape, dim)) {
+      shape[dim] = shapeOf(joined).front();
+      return b.reshape(joined, shape);
+    }
     auto order = llvm::to_vector(llvm::seq<int64_t>(1, int64_t(shape.size())));
     order.insert(order.begin() + dim, 0);
-    return b.transpose(b.joinRows(rows), order);
+    return b.transpose(joined, order);
   }
 
   /// Joins a few at a time, then what that gave, so that each element is chosen

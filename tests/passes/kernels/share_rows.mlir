@@ -106,3 +106,20 @@ nn.program @stay(%w: tensor<3x16xf32>, %x: tensor<4x16xf32>) -> (tensor<3x16xf32
   %z = nn.concat %y1, %a dim 0 : tensor<2x16xf32>, tensor<2x16xf32> -> tensor<4x16xf32>
   nn.return %u, %z : tensor<3x16xf32>, tensor<4x16xf32>
 }
+
+// Rows of what is itself such a row.
+// CHECK-LABEL: nn.program @nested
+// CHECK: %[[R:.*]] = nn.take_rows %{{.*}} from 0 : tensor<3x3x16xf32> -> tensor<1x3x16xf32>
+// CHECK: nn.take_rows %{{.*}} from 1 : tensor<3x1x16xf32> -> tensor<1x1x16xf32>
+nn.program @nested(%x: tensor<3x3x16xf32> {nn.input = #nn.input<"x", per_sample = true>}) -> (tensor<1x1x16xf32>, tensor<1x3x16xf32>) {
+  %a = nn.slice %x [0, 0, 0] step [1, 1, 1] : tensor<3x3x16xf32> -> tensor<1x3x16xf32>
+  %b = nn.slice %x [1, 0, 0] step [1, 1, 1] : tensor<3x3x16xf32> -> tensor<1x3x16xf32>
+  %c = nn.slice %x [2, 0, 0] step [1, 1, 1] : tensor<3x3x16xf32> -> tensor<1x3x16xf32>
+  %a0 = nn.slice %a [0, 0, 0] step [1, 1, 1] : tensor<1x3x16xf32> -> tensor<1x1x16xf32>
+  %a1 = nn.slice %a [0, 1, 0] step [1, 1, 1] : tensor<1x3x16xf32> -> tensor<1x1x16xf32>
+  %a2 = nn.slice %a [0, 2, 0] step [1, 1, 1] : tensor<1x3x16xf32> -> tensor<1x1x16xf32>
+  %s = nn.binary add %a0, %a1 : tensor<1x1x16xf32>
+  %t = nn.binary mul %s, %a2 : tensor<1x1x16xf32>
+  %u = nn.binary add %b, %c : tensor<1x3x16xf32>
+  nn.return %t, %u : tensor<1x1x16xf32>, tensor<1x3x16xf32>
+}
