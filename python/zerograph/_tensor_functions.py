@@ -131,6 +131,14 @@ def _istft(input, n_fft, hop_length=None, win_length=None, window=None,
     return signal.reshape(*input.shape[:-2], signal.size(-1))
 
 
+def _convolution(input, weight, bias=None, *rest, **named):
+    """Is torch.conv3d: without a bias the newer exporter writes one of another
+    shape."""
+    if bias is None:
+        bias = input.new_zeros(weight.size(0))
+    return torch.conv3d(input, weight, bias, *rest, **named)
+
+
 WRITTEN = {
     **{one: _extreme(one, "amax")
        for one in (torch.amax, torch.Tensor.amax, torch.max, torch.Tensor.max)},
@@ -147,6 +155,7 @@ WRITTEN = {
                                        torch.Tensor.sum)},
     torch.squeeze: _squeezed,
     torch.Tensor.squeeze: _squeezed,
+    torch.conv3d: _convolution,
     torch.hamming_window: _hamming_window,
     torch.istft: _istft,
     torch.Tensor.istft: _istft,

@@ -183,6 +183,12 @@ class ExportTensors(ExportCase):
         axes = torch.tensor([[1., 0], [0, 1], [-1, 0], [0, 0], [2, 1]])
         self.trains_as_pytorch(Turned(), None, {"x": axes}, rate=0.1)
 
+    def test_convolutions_of_videos(self):
+        module = nn.Sequential(nn.Conv3d(2, 4, (2, 3, 3), 2, bias=False),
+                               nn.Tanh(), nn.Flatten())
+        self.trains_as_pytorch(module, F.cross_entropy, {
+            "input": torch.randn(4, 2, 2, 4, 4), "labels": self.labels[:4]})
+
     def test_extremes_share_the_gradient(self):
         class Extremes(nn.Module):
             def __init__(self):
