@@ -6,6 +6,7 @@
 #include "passes/ir/nn/Queries.h"
 
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -45,13 +46,24 @@ struct Mean {
   SmallVector<Operation *> behind;
 };
 
-/// The operand of which `op` is a multiple; null where it is none.
+bool isNaN(Value value) {
+  DenseElementsAttr number;
+  return matchPattern(value, m_Constant(&number)) && number.isSplat() &&
+         isa<FloatType>(number.getElementType()) &&
+         number.getSplatValue<APFloat>().isNaN();
+}
+
+/// The operand of which `op` is a multiple; null where it is none. NaN, as a
+/// loss is of a batch that does not fit, is one of every number.
 Value multipliedBy(Operation *op) {
   if (isa<ReshapeOp, ConvertOp>(op)) {
     return op->getOperand(0);
   }
   if (auto unary = dyn_cast<UnaryOp>(op)) {
     return unary.getKind() == UnaryKind::neg ? unary.getOperand() : Value();
+  }
+  if (auto select = dyn_cast<SelectOp>(op)) {
+    return isNaN(select.getOnFalse()) ? select.getOnTrue() : Value();
   }
   auto binary = dyn_cast<BinaryOp>(op);
   if (!binary) {

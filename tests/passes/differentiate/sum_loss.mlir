@@ -44,6 +44,22 @@ nn.program @evaluate(%s: tensor<f32> {nn.input = #nn.input<"s", per_sample = tru
 
 // -----
 
+// The loss of a batch that does not fit is NaN, and so is the sum.
+
+// CHECK-LABEL: nn.program @forward
+// CHECK: %[[SUM:.+]] = nn.select %{{.+}}, %s, %{{.+}} : tensor<i1>, tensor<f32>
+// CHECK: %[[LOSS:.+]] = nn.convert %[[SUM]] : tensor<f32> -> tensor<f64>
+// CHECK: nn.return %[[LOSS]], %{{.+}} : tensor<f64>, tensor<1xf64>
+nn.program @forward(%s: tensor<f32> {nn.input = #nn.input<"s", per_sample = true>}, %n: tensor<f32> {nn.input = #nn.input<"n", per_sample = true>}) -> (tensor<f32> {nn.output = "loss"}) {
+  %0 = nn.binary div %s, %n : tensor<f32>
+  %nan = nn.constant dense<0x7FC00000> : tensor<f32>
+  %fits = nn.compare eq %n, %n : tensor<f32> -> tensor<i1>
+  %1 = nn.select %fits, %0, %nan : tensor<i1>, tensor<f32>
+  nn.return %1 : tensor<f32>
+}
+
+// -----
+
 nn.program @forward(
     %w: tensor<f32> {nn.parameter = #nn.parameter<"w", module = "", trainable = true, init = normal>})
     -> (tensor<f32> {nn.output = "loss"}) {
