@@ -6,7 +6,7 @@ import ctypes
 import json
 import os
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ._compile import export_to, is_module
@@ -25,13 +25,14 @@ def _keywords(options: dict) -> dict:
 def advise(model, machine: str | os.PathLike,
            example: Mapping[str, Any] | tuple | None = None,
            loss: str | Callable | None = None,
-           metrics: Mapping[str, Callable] | None = None, **options) -> dict:
+           metrics: Mapping[str, Callable] | None = None,
+           fixed: str | Iterable[str] | None = None, **options) -> dict:
     """Finds the strategies that train MODEL.onnx, or a module of PyTorch,
     fastest on a machine, as `zerograph advise` does: it plans each, at several
     micro-batches, and simulates a step. Nothing runs.
 
     `machine` is one of the project, as "h100-sxm", or a file of figures.
-    `example`, `loss` and `metrics` are as for `zg.compile`. The example is a
+    `example`, `loss`, `metrics` and `fixed` are as for `zg.compile`. The example is a
     batch of a step, which says how many samples one has; without it,
     global_batch= may. Other options are
     those of `zerograph advise` and of `zg.compile`, as ranks=8: what is given
@@ -46,7 +47,7 @@ def advise(model, machine: str | os.PathLike,
     text = ctypes.c_void_p()
     with tempfile.TemporaryDirectory() as folder:
         if is_module(model):
-            made = export_to(folder, model, example, loss, metrics or {},
+            made = export_to(folder, model, example, loss, metrics or {}, fixed,
                              {"machine": machine, **options}, "none",
                              library().zg_advise)
             model, example, options = made.path, made.batch, made.options

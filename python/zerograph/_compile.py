@@ -9,7 +9,7 @@ import shutil
 import sys
 import tempfile
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,10 @@ from ._compile_file import check_options, compile_file
 from ._files import named_by_content
 from ._library import Error, InvalidArgument, library, warn
 from ._plan import Plan
+
+
+#: Stands in an error about a file where values decide a shape.
+_DECIDED = "must be known while compiling, but depends on"
 
 
 def is_module(model) -> bool:
@@ -41,9 +45,13 @@ class Exported:
     groups: list[str]
     #: Tells whether the loss is a mean over samples.
     is_mean: Callable[[], bool]
+    #: Checks what `fixed` inputs of a batch decide.
+    decided: Any
+    #: Returns what to do where inputs decide shapes.
+    advise: Callable[[], str]
 
 
-def export_to(folder: str, module, example, loss, metrics, options: dict,
+def export_to(folder: str, module, example, loss, metrics, fixed, options: dict,
               compare: str, entry) -> Exported:
     """Exports a PyTorch module, after the options, of a function of the library,
     were checked: exporting takes long."""
@@ -55,18 +63,29 @@ def export_to(folder: str, module, example, loss, metrics, options: dict,
         raise InvalidArgument("to export a module, give example=, a batch")
     path = os.path.join(folder, "model.onnx")
     target = str(options.get("target") or "")
-    found, says, is_mean = export_and_compare(
+    made = export_and_compare(
         module, example, path, loss, metrics, {}, compare,
-        target if target.startswith("host:") else None)
-    for one in says:
+        target if target.startswith("host:") else None, fixed)
+    for one in made.says:
         warn(one)
     with open(f"{os.path.splitext(path)[0]}.names.json", encoding="utf-8") as file:
         options, groups = with_optimizer(module, options, json.load(file))
-    frozen = found.freeze + _list(options.get("freeze"))
+    frozen = made.found.freeze + _list(options.get("freeze"))
     options = {**options, "freeze": frozen or None,
                "metric": list(metrics) or None}
     return Exported(path, as_batch(module, example, loss), options, groups,
-                    is_mean)
+                    made.is_mean, made.decided, made.advise)
+
+
+def _compile_exported(made: Exported, folder: str) -> Plan:
+    """Compiles a file, which is in `folder` now."""
+    try:
+        return compile_file(os.path.join(folder, os.path.basename(made.path)),
+                            made.batch, **made.options)
+    except Error as error:
+        if _DECIDED in str(error):
+            error.args = (str(error) + made.advise(),)
+        raise
 
 
 def _warn_of_parts(plan: Plan, is_mean: Callable[[], bool]) -> None:
@@ -93,20 +112,21 @@ def _constants(module) -> dict:
             not name.endswith("num_batches_tracked")}
 
 
-def _compile_module(module, example, loss, metrics, options: dict) -> Plan:
+def _compile_module(module, example, loss, metrics, fixed,
+                    options: dict) -> Plan:
     """Exports a PyTorch module, and compiles what it trains."""
     temporary = tempfile.mkdtemp(prefix="zerograph-")
     remove = functools.partial(shutil.rmtree, temporary, ignore_errors=True)
     folder = os.path.join(temporary, "model")
     os.mkdir(folder)
     try:
-        made = export_to(folder, module, example, loss, metrics, options,
+        made = export_to(folder, module, example, loss, metrics, fixed, options,
                          "small", library().zg_compile)
         folder = named_by_content(folder)
-        plan = compile_file(os.path.join(folder, os.path.basename(made.path)),
-                            made.batch, **made.options)
+        plan = _compile_exported(made, folder)
         plan.constants = _constants(module)
         plan.groups = made.groups
+        plan.decided = made.decided
         _warn_of_parts(plan, made.is_mean)
     except BaseException as error:
         remove()
@@ -119,7 +139,8 @@ def _compile_module(module, example, loss, metrics, options: dict) -> Plan:
 
 def compile(model, example: Mapping[str, Any] | tuple | None = None,
             loss: str | Callable | None = None,
-            metrics: Mapping[str, Callable] | None = None, **options) -> Plan:
+            metrics: Mapping[str, Callable] | None = None,
+            fixed: str | Iterable[str] | None = None, **options) -> Plan:
     """Compiles MODEL.onnx, or a module of PyTorch, to a plan.
 
     `example` is a batch of a step, whose shapes say how large the model's
@@ -129,17 +150,24 @@ def compile(model, example: Mapping[str, Any] | tuple | None = None,
     whose means a trainer tells beside the loss; of a file, metric=["accuracy"]
     names its outputs. `optimizer` may be one of torch.optim of the module's
     parameters.
+    `fixed` names inputs of a module whose values decide shapes, or which way
+    forward() goes: what they decide is as in the example. A trainer refuses a
+    batch in which they decide otherwise.
     Options are those of `zerograph compile`, with underscores: ranks=2, zero=3,
     micro_batch=8, precision="bf16", betas=(0.9, 0.95), dim={"seq": 128},
     group={"*.bias": {"weight_decay": 0}}, config={...} (DeepSpeed's).
     docs/options.md has all of them.
     """
     if is_module(model):
-        return _compile_module(model, example, loss, metrics or {}, options)
+        return _compile_module(model, example, loss, metrics or {}, fixed,
+                               options)
     if not isinstance(model, (str, os.PathLike)):
         raise InvalidArgument(
             f"expected MODEL.onnx or a module of PyTorch, found a {type(model)}; "
             "zg.keras.export makes a file of a model of Keras")
+    if fixed:
+        raise InvalidArgument("fixed= is for modules of PyTorch: a file has the "
+                              "shapes that it has")
     if metrics:
         raise InvalidArgument("functions as metrics= are for modules of PyTorch; "
                               "of a file name outputs, as metric=[\"accuracy\"]")

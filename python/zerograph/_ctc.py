@@ -146,8 +146,12 @@ class Chosen:
     __getitem__ = __len__ = __iter__ = __bool__ = __neg__ = __invert__ = _refuse
 
 
-def refusal() -> Error:
-    return Error(
+class MaskError(Error):
+    """Says that a mask decides how many labels there are."""
+
+
+def refusal() -> MaskError:
+    return MaskError(
         "labels that a mask chooses, labels[mask] or masked_select, are as many "
         "as its values say, which a file cannot: they can be the targets of "
         "ctc_loss alone. Have labels left out by ignore_index")

@@ -7,7 +7,8 @@ import ctypes
 import logging
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -15,11 +16,14 @@ import torch
 from . import names as _names
 from ._check import Comparison, check, check_small
 from ._complex_parameters import complex_parameters_stored
+from ._ctc import MaskError
+from ._fixed import Fixed, advice_of, checked_names
 from ._gradients import checkpoints_called
 from ._inspect import inspect_loss
 from ._library import Error, InvalidArgument, warn
 from ._mean import is_mean_of_halves
 from ._metrics import Metrics, checked, loss_and_metrics
+from ._recorded import Recording
 from ._run import generators_kept, quiet, training
 from ._traced import traced
 from ._wrapper import as_batch, check_module, with_loss
@@ -104,9 +108,10 @@ def _export_older(wrapped, arrays, dims, outputs, path) -> None:
                           output_names=outputs, dynamic_axes=dims)
 
 
-def _export_either(wrapped, arrays, dims, outputs, path, said) -> str:
+def _export_either(wrapped, arrays, dims, outputs, path, said, advise) -> str:
     """Writes the file by the newer exporter, or by the older one, and returns
-    what the newer one cannot then: else nothing. What writes PyTorch's gradients
+    what the newer one cannot then: else nothing. `advise` returns what to do
+    where values decide shapes. What writes PyTorch's gradients
     out may keep the newer one from following forward(), as where it takes a
     tensor's number: then it goes without."""
     attempts = (True, False) if wrapped.has_pytorch_gradients else (False,)
@@ -117,7 +122,7 @@ def _export_either(wrapped, arrays, dims, outputs, path, said) -> str:
             return ""
         except Exception as error:
             newer = error
-            _raise_refusal(error)
+            _raise_refusal(error, advise)
     if "data-dependent" in str(newer):
         raise Error(
             "forward() or the loss takes another path, or has tensors of "
@@ -126,7 +131,7 @@ def _export_either(wrapped, arrays, dims, outputs, path, said) -> str:
             "torch.where; in place of indexing by a mask, x[mask], multiply by "
             "it, or have labels left out by ignore_index. If it is the loss that "
             "a model computes itself, give loss=, and call the labels in the "
-            "example as none of forward()'s arguments is called")
+            "example as none of forward()'s arguments is called" + advise())
     try:
         _export_older(wrapped, arrays, dims, outputs, path)
         return _summary_of(newer) or type(newer).__name__
@@ -135,10 +140,13 @@ def _export_either(wrapped, arrays, dims, outputs, path, said) -> str:
                     f"{_summary_of(newer)}") from newer
 
 
-def _raise_refusal(error: BaseException | None) -> None:
+def _raise_refusal(error: BaseException | None,
+                   advise: Callable[[], str]) -> None:
     """Raises what an exporter's error was raised from, if that is one of this
-    package: of a function that cannot be written out."""
+    package: of a function that cannot be written out, or of a mask."""
     while error is not None:
+        if isinstance(error, MaskError):
+            error.args = (f"{error}{advise()}",)
         if isinstance(error, Error):
             raise error from None
         error = error.__cause__
@@ -245,13 +253,27 @@ def _own_arrays(batch: Mapping[str, torch.Tensor], alone: bool) -> tuple:
         one.clone() for one in batch.values())
 
 
+@dataclass
+class Written:
+    """A file that was written."""
+
+    found: Comparison
+    #: Warnings.
+    says: list[str]
+    #: Tells whether the loss is a mean over samples.
+    is_mean: Callable[[], bool]
+    #: Checks what `fixed` inputs of a batch decide.
+    decided: Recording | None
+    #: Returns ". Or give fixed=...", if inputs decide shapes.
+    advise: Callable[[], str]
+
+
 @generators_kept()
 def export_and_compare(module: torch.nn.Module, example: Any, path: str,
                        loss: Callable | None, metrics: Metrics,
-                       dynamic: Mapping, compare: str, target: str | None = None
-                       ) -> tuple[Comparison, list[str], Callable[[], bool]]:
-    """Does what `export` does, and returns the warnings too, and what tells
-    whether the loss is a mean over samples. `compare` is "all", "small", which
+                       dynamic: Mapping, compare: str, target: str | None = None,
+                       fixed: Any = None) -> Written:
+    """Does what `export` does, and returns more. `compare` is "all", "small", which
     compares four samples of a small module and of no other, or "none"; it
     computes for `target`, if that is a CPU."""
     if not os.path.isdir(os.path.dirname(path) or "."):
@@ -262,10 +284,17 @@ def export_and_compare(module: torch.nn.Module, example: Any, path: str,
         "the module is in evaluation mode, and is exported as module.train() has "
         "it: with dropout, and BatchNorm by the batch"]
     names = list(batch)
-    alone = next((len(one) for one in batch.values() if one.ndim), 0) == 1
+    fixed = checked_names(fixed, batch)
+    alone = not fixed and next(
+        (len(one) for one in batch.values() if one.ndim), 0) == 1
     arrays = _own_arrays(batch, alone)
     samples = dict(zip(names, arrays))
     dims = _dims(samples, dynamic)
+    if fixed:
+        if dynamic:
+            raise InvalidArgument("dynamic= and fixed= exclude each other: what "
+                                  "inputs decide is that of the example's sizes")
+        dims = dict.fromkeys(dims, {})
     # A dim that may vary need not be that of samples: the first input has that.
     first = next((own[0] for own in dims.values() if 0 in own), None)
     per_sample = [name for name, own in dims.items() if own.get(0, "") == first]
@@ -276,9 +305,10 @@ def export_and_compare(module: torch.nn.Module, example: Any, path: str,
     with (training(module, loss, seen.before),
           complex_parameters_stored(module) as around):
         _refuse_cumulative(module)
+        decided = Fixed(fixed, samples)
         wrapped = with_loss(
-            module, names,
-            lambda batch: loss_and_metrics(module, batch, seen.loss, metrics),
+            module, names, decided.around(lambda batch: loss_and_metrics(
+                module, batch, seen.loss, metrics)),
             seen.functions, around)
         wrapped.has_pytorch_gradients = bool(seen.would_differ)
         with quiet() as said, written_out() as experts, checkpoints_called():
@@ -290,8 +320,10 @@ def export_and_compare(module: torch.nn.Module, example: Any, path: str,
                     dims = dict.fromkeys(dims, {})
                     per_sample = []
             outputs = ["loss", *metrics]
-            older = _export_either(wrapped, arrays, dims, outputs, path, said)
+            older = _export_either(wrapped, arrays, dims, outputs, path, said,
+                                   lambda: advice_of(seen.compute, samples))
     says += seen.advice + sorted(experts)
+    says += decided.say()
     if older:
         logging.getLogger("zerograph").info(
             "written by PyTorch's older exporter, as the newer one cannot: %s",
@@ -312,16 +344,19 @@ def export_and_compare(module: torch.nn.Module, example: Any, path: str,
         if not wrapped.has_pytorch_gradients:
             causes += seen.would_differ_older if older else seen.would_differ
     found.lost = seen.differs + causes + found.lost
-    return found, says + seen.differs + causes + differences, lambda: (
-        seen.is_sum or
-        is_mean_of_halves(module, twice, per_sample, seen.compute))
+    return Written(
+        found, says + seen.differs + causes + differences,
+        lambda: seen.is_sum or is_mean_of_halves(module, twice, per_sample,
+                                                 seen.compute),
+        decided.recording.finish() if fixed else None,
+        lambda: advice_of(seen.compute, samples))
 
 
 def export(module: torch.nn.Module, example: Any, path: str | os.PathLike,
            loss: Callable | None = None,
            dynamic: Mapping[str, Mapping[int, str]] | None = None,
-           compare: bool = True, metrics: Metrics | None = None
-           ) -> Comparison:
+           compare: bool = True, metrics: Metrics | None = None,
+           fixed: str | Iterable[str] | None = None) -> Comparison:
     """Writes a module and its loss to MODEL.onnx for training, and compares the
     file with PyTorch.
 
@@ -334,6 +369,9 @@ def export(module: torch.nn.Module, example: Any, path: str | os.PathLike,
     - `metrics` has functions of the module's output and the batch, each of which
       returns one number: {"accuracy": lambda output, batch: ...}. They are
       outputs of the file: compile it with metric=["accuracy"].
+    - `fixed` names inputs whose values decide shapes, or which way forward()
+      goes: in the file what they decide is as in the example. The loss of a batch
+      in which they decide otherwise is NaN.
     - `compare=False` leaves the comparison out, for a module that is too large
       to be computed here twice.
 
@@ -342,9 +380,9 @@ def export(module: torch.nn.Module, example: Any, path: str | os.PathLike,
     and warned of; `zg.compile` of a module freezes what PyTorch does not train.
     """
     path = os.fspath(path)
-    found, says, _ = export_and_compare(module, example, path, loss,
-                                        metrics or {}, dynamic or {},
-                                        "all" if compare else "none")
-    for one in says:
+    made = export_and_compare(module, example, path, loss, metrics or {},
+                              dynamic or {}, "all" if compare else "none",
+                              fixed=fixed)
+    for one in made.says:
         warn(f"{path}: {one}")
-    return found
+    return made.found

@@ -50,6 +50,8 @@ class Plan:
         self.constants: dict[str, Any] = {}
         #: Names the groups of parameters of an optimizer of PyTorch, in order.
         self.groups: list[str] = []
+        #: Checks what fixed= inputs of a module decide.
+        self.decided: Any = None
         self._finalizer = weakref.finalize(self, library().zg_plan_free,
                                            self._handle)
 

@@ -137,7 +137,7 @@ class Trainer:
         `plan.facts["groups"]` does; or, where the plan's optimizer was PyTorch's,
         those of its groups in their order, as a scheduler's get_last_lr() does.
         """
-        arrays = Arrays(batch, self._names)
+        arrays = self._arrays_of(batch)
         self._set_rate(lr)
         check(self._library.zg_trainer_step(self._live(), arrays.pointer,
                                             arrays.count,
@@ -147,7 +147,7 @@ class Trainer:
     def accumulate(self, batch: Mapping[str, Any] | tuple | list) -> None:
         """Does the first part of a step, all but the update: `gradients` has
         what it made, where the plan was compiled with dump_gradients=True."""
-        arrays = Arrays(batch, self._names)
+        arrays = self._arrays_of(batch)
         check(self._library.zg_trainer_accumulate(self._live(), arrays.pointer,
                                                   arrays.count))
 
@@ -177,7 +177,7 @@ class Trainer:
         losses = divisors = weights = 0.0
         metrics = dict.fromkeys(self._metric_names, 0.0)
         for batch in _with_progress(batches):
-            arrays = Arrays(batch, self._names)
+            arrays = self._arrays_of(batch)
             loss, divisor = ctypes.c_double(), ctypes.c_double()
             check(self._library.zg_trainer_evaluate(
                 self._live(), arrays.pointer, arrays.count, ctypes.byref(loss),
@@ -294,6 +294,15 @@ class Trainer:
             self.close()
         else:
             self.abandon(f"{kind.__name__}: {error}")
+
+    def _arrays_of(self, batch) -> Arrays:
+        """Returns the arrays of a batch, unless its values decide otherwise than
+        the example's."""
+        arrays = Arrays(batch, self._names)
+        if self._plan.decided is not None:
+            self._plan.decided.check_parts(arrays.arrays,
+                                           self._plan.facts["inputs"])
+        return arrays
 
     def _live(self) -> ctypes.c_void_p:
         if self._memory is None:
