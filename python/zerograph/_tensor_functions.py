@@ -131,6 +131,20 @@ def _istft(input, n_fft, hop_length=None, win_length=None, window=None,
     return signal.reshape(*input.shape[:-2], signal.size(-1))
 
 
+def _strided(input, size, stride, storage_offset=None):
+    """Is torch.as_strided of a tensor that is dense in its memory: exporters take
+    it for one whose elements are there in their order."""
+    order = sorted(range(input.ndim), key=lambda dim: -input.stride(dim))
+    dense, offset = input.permute(order), input.storage_offset()
+    if not dense.is_contiguous() or (offset == 0 and input.is_contiguous()):
+        return torch.as_strided(input, size, stride, storage_offset)
+    place = (offset if storage_offset is None else storage_offset) - offset
+    for dim, (count, step) in enumerate(zip(size, stride)):
+        along = torch.arange(count, device=input.device) * step
+        place = place + along.view([-1] + [1] * (len(size) - dim - 1))
+    return dense.flatten()[place]
+
+
 def _convolution(input, weight, bias=None, *rest, **named):
     """Is torch.conv3d: without a bias the newer exporter writes one of another
     shape."""
@@ -155,6 +169,8 @@ WRITTEN = {
                                        torch.Tensor.sum)},
     torch.squeeze: _squeezed,
     torch.Tensor.squeeze: _squeezed,
+    torch.as_strided: _strided,
+    torch.Tensor.as_strided: _strided,
     torch.conv3d: _convolution,
     torch.hamming_window: _hamming_window,
     torch.istft: _istft,

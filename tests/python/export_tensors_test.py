@@ -189,6 +189,14 @@ class ExportTensors(ExportCase):
         self.trains_as_pytorch(module, F.cross_entropy, {
             "input": torch.randn(4, 2, 2, 4, 4), "labels": self.labels[:4]})
 
+    def test_strides(self):
+        """They are of the memory, in which a tensor may have another order."""
+        self.computes(
+            lambda x: x.as_strided((len(x), 5, 8), (24, 4, 1)),
+            lambda x: torch.as_strided((x * 2)[1:], (2, 9), (6, 1), 27),
+            lambda x: (x * 2).view(-1, 4, 6).transpose(1, 2).as_strided(
+                (len(x), 3, 11), (24, 1, 2)))
+
     def test_extremes_share_the_gradient(self):
         class Extremes(nn.Module):
             def __init__(self):
