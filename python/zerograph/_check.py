@@ -113,7 +113,13 @@ def _references(module, batch, loss) -> tuple[_Reference, _Reference]:
     except (RuntimeError, TypeError):  # an operator, or a type that is written
         return own, own
     # A mask of the least float32 may be infinite, or none, in float64.
-    return exact if np.isfinite(exact.loss) else own, own
+    return exact if _is_finite(exact) else own, own
+
+
+def _is_finite(reference: _Reference) -> bool:
+    return bool(np.isfinite(reference.loss)) and all(
+        np.isfinite(one).all() for one in reference.gradients.values()
+        if one is not None)
 
 
 def _dropouts_in(path: str) -> int:
