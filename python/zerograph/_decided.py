@@ -180,8 +180,8 @@ class FixedValues(torch.overrides.TorchFunctionMode):
                    if isinstance(one, torch.Tensor)]
         result = func(*args, **kwargs)
         setting = getattr(func, "__name__", "") == "__set__"
-        if "out" not in kwargs and not setting and all(map(self._is_known, tensors)) and (
-                tensors or func in _MAKE):
+        if "out" not in kwargs and not setting and (
+                tensors or func in _MAKE) and all(map(self._is_known, tensors)):
             self._compute(func, args, kwargs, result)
             return result
         for one in (args[0] if setting else written_by(func, args),

@@ -77,9 +77,11 @@ class Recording:
         self._depends: list[frozenset[str]] = []
         self._steps: list[_Call | Decision] = []
         self._inputs: dict[str, int] = {}
+        self._types: dict[str, torch.dtype] = {}
         self.decisions: list[Decision] = []
 
     def add_input(self, name: str, value: torch.Tensor) -> int:
+        self._types[name] = value.dtype
         self._inputs[name] = self._add(value, frozenset({name}))
         return self._inputs[name]
 
@@ -156,39 +158,51 @@ class Recording:
                 for name, index in self._inputs.items()}
         with outside():
             for step in self._steps:
-                if isinstance(step, Decision):
-                    found = made[step.index].tolist()
-                    if not is_same(found, step.value):
-                        raise _refusal(step, found)
+                if isinstance(step, _Call):
+                    self._call_again(step, made)
                     continue
-                args, kwargs = tree_map(
-                    lambda one: made[one.index] if isinstance(one, Place) else
-                    one, step.arguments)
-                result = step.function(*args, **kwargs)
-                made.update(zip(step.results, (
-                    one for one in tree_leaves(result)
-                    if isinstance(one, torch.Tensor))))
+                found = made[step.index].tolist()
+                if not is_same(found, step.value):
+                    raise _refusal(step, found)
+
+    def _call_again(self, step: _Call, made: dict[int, torch.Tensor]) -> None:
+        args, kwargs = tree_map(
+            lambda one: made[one.index] if isinstance(one, Place) else one,
+            step.arguments)
+        try:
+            result = step.function(*args, **kwargs)
+        except Exception as error:
+            raise InvalidArgument(
+                f"the batch: what {self._named()} decide cannot be computed: "
+                f"{type(error).__name__}: {error}") from error
+        made.update(zip(step.results, (one for one in tree_leaves(result)
+                                       if isinstance(one, torch.Tensor))))
+
+    def _named(self) -> str:
+        return ", ".join(f"'{one}'" for one in self.inputs)
 
     def check_parts(self, arrays: Mapping[str, np.ndarray],
                     inputs: list[dict]) -> None:
         """Checks each micro-batch of arrays. `inputs` says which have samples,
-        and how many those of a micro-batch are."""
-        if any(name not in arrays for name in self._inputs):
-            return  # the library says what is missing
-        batch = {name: torch.from_numpy(arrays[name]) for name in self._inputs}
-        rows = {one["name"]: one["shape"][0] for one in inputs
-                if one["per_sample"] and one["name"] in batch}
-        left = min((len(batch[name]) for name in rows), default=1)
-        begin = 0
-        while left > 0:
-            # An evaluation fills what is left over up with copies of itself.
-            whole = min(rows.values(), default=1)
-            part = next(size for size in range(min(left, whole), 0, -1)
-                        if whole % size == 0)
-            self.check({
-                name: torch.cat([one[begin:begin + part]] * (whole // part))
-                if name in rows else one for name, one in batch.items()})
-            begin, left = begin + part, left - part
+        and the shapes of a micro-batch's. What is no batch at all, the library
+        refuses."""
+        whole, batch = {}, {}
+        for one in inputs:
+            name, shape = one["name"], tuple(one["shape"])
+            if name not in self._inputs:
+                continue
+            found = _tensor(arrays.get(name), self._types[name])
+            begin = 1 if one["per_sample"] else 0
+            if found is None or tuple(found.shape[begin:]) != shape[begin:] or (
+                    begin and found.ndim == 0):
+                return
+            batch[name] = found
+            if begin:
+                whole[name] = shape[0]
+        for part, times in _parts([len(batch[name]) for name in whole],
+                                  list(whole.values())):
+            self.check({name: torch.cat([one[part]] * times)
+                        if name in whole else one for name, one in batch.items()})
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -200,6 +214,29 @@ class Recording:
         self._tensors.append(value)
         self._depends.append(depends)
         return len(self._tensors) - 1
+
+
+def _tensor(array: np.ndarray | None,
+            kind: torch.dtype) -> torch.Tensor | None:
+    """Returns an array as a tensor, if it is of this type."""
+    if array is None:
+        return None
+    found = torch.tensor(array)
+    if kind == torch.bfloat16 and found.dtype == torch.int16:
+        found = found.view(kind)  # numpy has no such type
+    return found if found.dtype == kind else None
+
+
+def _parts(lengths: list[int], whole: list[int]) -> Iterator[tuple[slice, int]]:
+    """Yields what micro-batches are of samples. An evaluation fills what is left
+    over up with copies of itself."""
+    left, whole_part = min(lengths, default=1), min(whole, default=1)
+    begin = 0
+    while begin < left:
+        size = next(size for size in range(min(left - begin, whole_part), 0, -1)
+                    if whole_part % size == 0)
+        yield slice(begin, begin + size), whole_part // size
+        begin += size
 
 
 def _short(value) -> str:

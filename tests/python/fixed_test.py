@@ -246,7 +246,8 @@ class Fixed(Case):
                                    float(module(**good).detach()), 5)
             with self.assertWarnsRegex(UserWarning, "is NaN"):
                 self.assertTrue(math.isnan(trainer.step(bad)))
-            self.assertAlmostEqual(trainer.step(good), float(module(**good).detach()), 5)
+            self.assertAlmostEqual(trainer.step(good),
+                                   float(module(**good).detach()), 5)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             found = zg.export(module, good, self.path("model.onnx"), fixed="mask")
@@ -311,6 +312,57 @@ class Fixed(Case):
             zg.compile("model.onnx", fixed="x")
         with self.assertWarnsRegex(UserWarning, r'fixed=\["x"\] decides nothing'):
             zg.compile(module, example, fixed=["x", "mask"])
+
+    def test_batches_that_fit_no_plan(self):
+        """They are refused as ever."""
+        good = self.masked()
+        plan = self.compile(Masked(), good, "mask")
+        mask = good["mask"].numpy()
+        mask.flags.writeable = False
+        with zg.Trainer(plan) as trainer:
+            for other in (good["mask"][:, :4], good["mask"].int(), mask[0, 0]):
+                with self.assertRaisesRegex(zg.InvalidArgument, "'mask'") as caught:
+                    trainer.step({**good, "mask": other})
+                self.assertNotIn("decides", str(caught.exception))
+            with self.assertRaises(zg.InvalidArgument):
+                trainer.step({"x": good["x"]})
+            trainer.step((good["x"], mask))
+
+    def test_halves(self):
+        """Inputs of 16 bits decide too."""
+        class Kept(Classifier):
+            def forward(self, x, weights):
+                return super().forward(x[weights > 0]).square().mean()
+
+        weights = torch.tensor([0.5, 0, 2, 0], dtype=torch.bfloat16)
+        self.trains(Kept(), [{"x": self.draw(4, 8), "weights": one} for one in
+                             (weights, weights.flip(0), weights * 3)], "weights",
+                    ({"x": self.draw(4, 8), "weights": weights + 1},
+                     "is 4, and was 2"))
+
+    def test_gradients_within(self):
+        """A module may take gradients itself, and the older exporter may have to
+        write the file."""
+        class Slope(Classifier):
+            def forward(self, x, mask):
+                x = x.requires_grad_(True)
+                y = super().forward(x)[mask]
+                slope, = torch.autograd.grad(y.sum(), x, create_graph=True)
+                return slope.square().mean() + y.mean()
+
+        class Older(Classifier):
+            def forward(self, x, mask):
+                assert not torch.compiler.is_exporting()
+                return super().forward(x[mask]).square().mean()
+
+        masks = [torch.tensor(one) > 0 for one in
+                 ((1, 1, 0, 0), (0, 1, 0, 1), (0, 0, 1, 1))]
+        for module in Slope(), Older():
+            with self.subTest(type(module).__name__):
+                self.trains(module, [{"x": self.draw(4, 8), "mask": one}
+                                     for one in masks], "mask",
+                            ({"x": self.draw(4, 8), "mask": masks[0] | masks[1]},
+                             "is 3, and was 2"))
 
     def test_parameters_decide(self):
         """They change with each step, so nothing can be fixed."""

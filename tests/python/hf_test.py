@@ -33,6 +33,18 @@ class Rows(torch.utils.data.Dataset):
                 "note": i}
 
 
+class Videos(Rows):
+    """Hides other patches of each video, but as many."""
+
+    def __init__(self, count, hidden=5):
+        random = torch.Generator().manual_seed(1)
+        self.ids = torch.randn(count, 4, 3, 16, 16, generator=random)
+        self.hidden = torch.rand(count, 8, generator=random).argsort(1) < hidden
+
+    def __getitem__(self, i):
+        return {"pixel_values": self.ids[i], "bool_masked_pos": self.hidden[i]}
+
+
 class Seen(transformers.TrainerCallback):
 
     def __init__(self):
@@ -73,6 +85,25 @@ class HuggingFace(HfCase):
         again = type(self.model).from_pretrained(self.path("out"))
         self.assertTrue(torch.equal(again.classifier.weight,
                                     self.model.classifier.weight))
+
+    def test_masks_of_as_many(self):
+        """Each batch of the run decides what the first does, and those of an
+        evaluation too."""
+        model = transformers.VideoMAEForPreTraining(transformers.VideoMAEConfig(
+            image_size=16, patch_size=8, num_frames=4, hidden_size=32,
+            num_hidden_layers=1, num_attention_heads=4, intermediate_size=48,
+            decoder_hidden_size=16, decoder_num_hidden_layers=1,
+            decoder_num_attention_heads=2, decoder_intermediate_size=32))
+        theirs = copy.deepcopy(model)
+        trainer = hf.Trainer(model, self.arguments(), Videos(32), Videos(20),
+                             fixed="bool_masked_pos")
+        done = trainer.train()
+        other = transformers.Trainer(
+            theirs, self.arguments(eval_strategy="no"), train_dataset=Videos(32))
+        self.assertAlmostEqual(done.training_loss, other.train().training_loss, 5)
+        with self.assertRaisesRegex(zg.InvalidArgument, "'bool_masked_pos' decides "
+                                    "at modeling_videomae.py.*, is 16, and was 24"):
+            trainer.evaluate(Videos(8, hidden=6))
 
     def test_ranks_and_accumulation(self):
         one = hf.Trainer(copy.deepcopy(self.model), self.arguments(), Rows(64))
