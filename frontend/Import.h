@@ -115,11 +115,13 @@ importModel(mlir::MLIRContext &context, const std::string &path,
             const ImportOptions &options, ImportReport *report);
 
 /// One dim of a graph input. `value` is -1 if it is symbolic; then `name` is
-/// its name, or "INPUT.AXIS" if the file has none (`named` is false).
+/// its name, or "INPUT.AXIS" if the file has none (`named` is false). `samples`
+/// says that its denotation is DATA_BATCH.
 struct InputDim {
   std::string name;
   int64_t value = -1;
   bool named = true;
+  bool samples = false;
 };
 
 /// A graph input that the user feeds.

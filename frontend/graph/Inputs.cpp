@@ -61,6 +61,7 @@ InputSignature signatureOf(const onnx::ValueInfoProto &input) {
       entry.name = absl::StrCat(input.name(), ".", signature.dims.size());
       entry.named = false;
     }
+    entry.samples = dim.denotation() == "DATA_BATCH";
     signature.dims.push_back(entry);
   }
   return signature;
@@ -213,6 +214,16 @@ bool isBatchDim(const std::vector<InputDim> &dims, const std::string &batch,
   return dims[0].name == batch || (unnamed && !dims[0].named);
 }
 
+std::optional<size_t>
+saidToHaveSamples(const std::vector<InputSignature> &signatures) {
+  auto found = llvm::find_if(signatures, [](const InputSignature &input) {
+    return !input.dims.empty() && input.dims[0].samples;
+  });
+  return found == signatures.end()
+             ? std::nullopt
+             : std::optional<size_t>(found - signatures.begin());
+}
+
 std::vector<bool> perSample(const std::vector<InputSignature> &signatures,
                             const std::vector<Shape> &shapes, size_t anchor,
                             ImportReport &report) {
@@ -220,6 +231,7 @@ std::vector<bool> perSample(const std::vector<InputSignature> &signatures,
   auto leader = llvm::find_if(signatures, [&](const InputSignature &input) {
     return !input.dims.empty() && input.dims[0].name == report.batch_dim;
   });
+  bool said = saidToHaveSamples(signatures).has_value();
   std::vector<bool> result;
   for (size_t i = 0; i < signatures.size(); ++i) {
     const auto &dims = signatures[i].dims;
@@ -228,6 +240,8 @@ std::vector<bool> perSample(const std::vector<InputSignature> &signatures,
     } else if (!report.batch_dim.empty()) {
       result.push_back(isBatchDim(dims, report.batch_dim, signatures) &&
                        shapes[i][0] == shapes[leader - signatures.begin()][0]);
+    } else if (said) {
+      result.push_back(dims[0].samples);
     } else {
       result.push_back(!shapes[anchor].empty() &&
                        shapes[i][0] == shapes[anchor][0]);

@@ -7,6 +7,8 @@
 #include "frontend/file/ModelFile.h"
 #include "frontend/graph/Graph.h"
 
+#include <optional>
+
 namespace zerograph::frontend {
 
 /// Returns the graph inputs that the user feeds: those without an initializer.
@@ -28,10 +30,15 @@ std::vector<Shape> bindDims(const std::vector<InputSignature> &signatures,
                             const std::map<std::string, int64_t> &given,
                             ImportReport &report);
 
+/// The first input whose leading dim the file denotes as that of samples.
+std::optional<size_t>
+saidToHaveSamples(const std::vector<InputSignature> &signatures);
+
 /// Returns which inputs have samples as their leading dim. If a leading dim is
 /// symbolic: those for which isBatchDim holds and whose size is the batch's.
-/// Else: those whose leading size is that of input `anchor` (the labels, if
-/// they are known, else the first input).
+/// Else: those of which the file says so; or, if it says nothing, those whose
+/// leading size is that of input `anchor` (the labels, if they are known, else
+/// the first input).
 std::vector<bool> perSample(const std::vector<InputSignature> &signatures,
                             const std::vector<Shape> &shapes, size_t anchor,
                             ImportReport &report);

@@ -221,8 +221,12 @@ std::vector<std::pair<std::string, Value>> Arguments::nextValues() const {
 }
 
 /// Returns the input by whose leading size inputs with samples are known where
-/// all sizes are fixed: the labels if they are known, else the first.
+/// all sizes are fixed: one of which the file says that it has samples, the
+/// labels if they are known, else the first.
 size_t Arguments::anchorInput() const {
+  if (std::optional<size_t> said = saidToHaveSamples(signatures)) {
+    return *said;
+  }
   size_t anchor = 0;
   for (size_t i = 0; i < uses.size(); ++i) {
     // A loss bounds the range of its labels, and the last bounded input is

@@ -22,6 +22,10 @@ from ._recorded import Decision, Place, Recording, outside
 _MAKE = {getattr(torch, name) for name in (
     "arange", "as_tensor", "eye", "full", "linspace", "ones", "scalar_tensor",
     "tensor", "tril_indices", "triu_indices", "zeros")}
+#: Fill a tensor that is like another one, whatever values this has.
+_FILL = {getattr(owner, name): value for owner, name, value in (
+    (torch, "zeros_like", 0), (torch, "ones_like", 1),
+    (torch.Tensor, "new_zeros", 0), (torch.Tensor, "new_ones", 1))}
 #: Take sizes, which may be tensors of one number.
 _SIZED = _MAKE | {getattr(owner, name) for owner in (torch, torch.Tensor)
                   for name in ("expand", "narrow", "repeat", "reshape", "roll",
@@ -180,6 +184,10 @@ class FixedValues(torch.overrides.TorchFunctionMode):
                    if isinstance(one, torch.Tensor)]
         result = func(*args, **kwargs)
         setting = getattr(func, "__name__", "") == "__set__"
+        if func in _FILL:
+            self._compute(torch.full, (list(result.shape), _FILL[func]),
+                          {"dtype": result.dtype}, result)
+            return result
         if "out" not in kwargs and not setting and (
                 tensors or func in _MAKE) and all(map(self._is_known, tensors)):
             self._compute(func, args, kwargs, result)

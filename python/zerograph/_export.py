@@ -17,7 +17,7 @@ from . import names as _names
 from ._check import Comparison, check, check_small
 from ._complex_parameters import complex_parameters_stored
 from ._ctc import MaskError
-from ._fixed import Fixed, advice_of, checked_names
+from ._fixed import Fixed, advice_of, checked_names, mark_samples
 from ._gradients import checkpoints_called
 from ._inspect import inspect_loss
 from ._library import Error, InvalidArgument, warn
@@ -329,6 +329,8 @@ def export_and_compare(module: torch.nn.Module, example: Any, path: str,
             "written by PyTorch's older exporter, as the newer one cannot: %s",
             older)
         _restore_buffers(path, module)
+    if fixed:
+        mark_samples(path, samples)
     known, missing = _names.names_of(module, path)
     lost = seen.used.intersection(missing) if compare != "all" else ()
     if lost:

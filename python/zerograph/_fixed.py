@@ -28,6 +28,19 @@ def checked_names(fixed, batch: Mapping[str, torch.Tensor]) -> list[str]:
     return names
 
 
+def mark_samples(path: str, batch: Mapping[str, torch.Tensor]) -> None:
+    """Writes into a file of fixed sizes which inputs have samples in front: those
+    of the length that most have."""
+    import onnx
+    sizes = [len(one) for one in batch.values() if one.ndim]
+    samples = max(sizes, key=sizes.count, default=0)
+    model = onnx.load(path, load_external_data=False)
+    for one in model.graph.input:
+        if one.name in batch and batch[one.name].shape[:1] == (samples,):
+            one.type.tensor_type.shape.dim[0].denotation = "DATA_BATCH"
+    onnx.save(model, path)
+
+
 def advice_of(compute: Callable, batch: Mapping[str, torch.Tensor]) -> str:
     """Returns ". Or give fixed=...", if inputs alone decide shapes, or which way
     a loss is computed."""

@@ -185,6 +185,39 @@ TEST(FixedBatch, IsWhatMicroBatchMustSay) {
                 options);
 }
 
+// Where labels are of a part of each sample, as of what a mask hides.
+TEST(FixedBatch, IsThatOfWhichTheFileSaysSo) {
+  onnx::ModelProto model = parse(R"(
+g (float[3, 5] table, float[4, 3] x, int64[12] labels) => (float loss) {
+  scores = MatMul(x, table)
+  each = Constant <value_ints = [12, 1]> ()
+  flat = Constant <value_ints = [12, 5]> ()
+  part = Reshape(x, each)
+  wide = Expand(part, flat)
+  sum = ReduceSum<keepdims = 0>(scores)
+  own = SoftmaxCrossEntropyLoss(wide, labels)
+  loss = Add(own, sum)
+})");
+  ImportOptions options;
+  Imported unsaid = importFile(write(model), options);
+  ASSERT_TRUE(unsaid.status.ok()) << unsaid.error();
+  EXPECT_TRUE(unsaid.input(2).getPerSample());
+  EXPECT_FALSE(unsaid.input(1).getPerSample());
+  model.mutable_graph()
+      ->mutable_input(1)
+      ->mutable_type()
+      ->mutable_tensor_type()
+      ->mutable_shape()
+      ->mutable_dim(0)
+      ->set_denotation("DATA_BATCH");
+  options.micro_batch = 4;
+  Imported said = importFile(write(model), options);
+  ASSERT_TRUE(said.status.ok()) << said.error();
+  EXPECT_FALSE(said.input(0).getPerSample());
+  EXPECT_TRUE(said.input(1).getPerSample());
+  EXPECT_FALSE(said.input(2).getPerSample());
+}
+
 //===----------------------------------------------------------------------===//
 // Which dim holds the samples
 //===----------------------------------------------------------------------===//

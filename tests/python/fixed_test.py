@@ -80,6 +80,7 @@ class Real(nn.Module):
     def forward(self, pictures, labels):
         flat = pictures.view(-1, 4)
         is_real = (flat == 0).sum(-1) != 4
+        assert is_real.shape == labels.new_ones(9)[:len(flat)].nonzero()[:, 0].shape
         y = self.each(flat[is_real])
         found = torch.zeros(len(flat), 8)
         found[is_real] = y + self.place(torch.arange(len(y)))
@@ -232,6 +233,22 @@ class Fixed(Case):
             for call in trainer.step, trainer.accumulate:
                 with self.assertRaisesRegex(zg.InvalidArgument, "is 24"):
                     call(uneven)
+
+    def test_labels_of_parts(self):
+        """Which inputs have samples, their number says, also where labels are of
+        what a mask hides."""
+        class Hidden(Classifier):
+            def forward(self, x, mask, labels):
+                return F.cross_entropy(super().forward(x[mask]), labels)
+
+        def batch():
+            return {"x": self.draw(4, 8, 8), "mask": masks(self.generator),
+                    "labels": torch.randint(0, 4, (12,))}
+
+        plan = self.trains(Hidden(), [batch() for _ in range(3)], "mask",
+                           micro_batch=4)
+        self.assertEqual([one["per_sample"] for one in plan.facts["inputs"]],
+                         [True, True, False])
 
     def test_files(self):
         """Where nobody looks before a step, the loss of a batch that decides
