@@ -8,6 +8,8 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
+#include <algorithm>
+
 using namespace mlir;
 using namespace mlir::zg;
 namespace plan = zerograph::plan;
@@ -218,11 +220,13 @@ LogicalResult writeInput(sched::SliceOp op, nn::InputAttr attribute,
       return op.emitOpError("input ")
              << attribute.getName() << " has samples, but no dimension of them";
     }
-    uint64_t samples = type.getDimSize(0);
-    if (plan.micro_batch() != 0 && plan.micro_batch() != samples) {
-      return op.emitOpError("input ")
-             << attribute.getName() << " has " << samples
-             << " samples, another one " << plan.micro_batch();
+    // Of a sample there may be several rows.
+    uint64_t rows = type.getDimSize(0);
+    uint64_t other = plan.micro_batch() == 0 ? rows : plan.micro_batch();
+    uint64_t samples = std::min(rows, other);
+    if (std::max(rows, other) % samples != 0) {
+      return op.emitOpError("input ") << attribute.getName() << " has " << rows
+                                      << " samples, another one " << other;
     }
     plan.set_micro_batch(samples);
   }

@@ -216,12 +216,15 @@ bool isBatchDim(const std::vector<InputDim> &dims, const std::string &batch,
 
 std::optional<size_t>
 saidToHaveSamples(const std::vector<InputSignature> &signatures) {
-  auto found = llvm::find_if(signatures, [](const InputSignature &input) {
-    return !input.dims.empty() && input.dims[0].samples;
-  });
-  return found == signatures.end()
-             ? std::nullopt
-             : std::optional<size_t>(found - signatures.begin());
+  std::optional<size_t> found;
+  for (size_t i = 0; i < signatures.size(); ++i) {
+    const auto &dims = signatures[i].dims;
+    if (!dims.empty() && dims[0].samples &&
+        (!found || dims[0].value < signatures[*found].dims[0].value)) {
+      found = i;
+    }
+  }
+  return found;
 }
 
 std::vector<bool> perSample(const std::vector<InputSignature> &signatures,

@@ -30,7 +30,8 @@ std::vector<Shape> bindDims(const std::vector<InputSignature> &signatures,
                             const std::map<std::string, int64_t> &given,
                             ImportReport &report);
 
-/// The first input whose leading dim the file denotes as that of samples.
+/// The input whose leading dim the file denotes as that of samples. Of several
+/// the one of the fewest rows: others have more than one of a sample.
 std::optional<size_t>
 saidToHaveSamples(const std::vector<InputSignature> &signatures);
 

@@ -29,14 +29,16 @@ def checked_names(fixed, batch: Mapping[str, torch.Tensor]) -> list[str]:
 
 
 def mark_samples(path: str, batch: Mapping[str, torch.Tensor]) -> None:
-    """Writes into a file of fixed sizes which inputs have samples in front: those
-    of the length that most have."""
+    """Writes into a file of fixed sizes which inputs have samples in front: as
+    many as most inputs are long, or several rows of each. Of lengths that as many
+    inputs have, the least is taken."""
     import onnx
     sizes = [len(one) for one in batch.values() if one.ndim]
-    samples = max(sizes, key=sizes.count, default=0)
+    samples = max(sizes, key=lambda one: (sizes.count(one), -one), default=1)
     model = onnx.load(path, load_external_data=False)
     for one in model.graph.input:
-        if one.name in batch and batch[one.name].shape[:1] == (samples,):
+        own = batch.get(one.name)
+        if own is not None and own.ndim and len(own) % samples == 0:
             one.type.tensor_type.shape.dim[0].denotation = "DATA_BATCH"
     onnx.save(model, path)
 

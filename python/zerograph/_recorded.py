@@ -186,23 +186,28 @@ class Recording:
         """Checks each micro-batch of arrays. `inputs` says which have samples,
         and the shapes of a micro-batch's. What is no batch at all, the library
         refuses."""
-        whole, batch = {}, {}
+        samples = min((one["shape"][0] for one in inputs if one["per_sample"]),
+                      default=1)
+        rows, batch = {}, {}  # of a sample there may be several
         for one in inputs:
             name, shape = one["name"], tuple(one["shape"])
             if name not in self._inputs:
                 continue
             found = _tensor(arrays.get(name), self._types[name])
             begin = 1 if one["per_sample"] else 0
-            if found is None or tuple(found.shape[begin:]) != shape[begin:] or (
-                    begin and found.ndim == 0):
+            if found is None or found.ndim < begin or (
+                    tuple(found.shape[begin:]) != shape[begin:]):
                 return
             batch[name] = found
             if begin:
-                whole[name] = shape[0]
-        for part, times in _parts([len(batch[name]) for name in whole],
-                                  list(whole.values())):
-            self.check({name: torch.cat([one[part]] * times)
-                        if name in whole else one for name, one in batch.items()})
+                rows[name] = shape[0] // samples
+        count = min((len(batch[name]) // own for name, own in rows.items()),
+                    default=1)
+        for begin, end in _parts(count, samples):
+            self.check({name: torch.cat(
+                [one[begin * rows[name]:end * rows[name]]] *
+                (samples // (end - begin))) if name in rows else one
+                for name, one in batch.items()})
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -227,16 +232,15 @@ def _tensor(array: np.ndarray | None,
     return found if found.dtype == kind else None
 
 
-def _parts(lengths: list[int], whole: list[int]) -> Iterator[tuple[slice, int]]:
-    """Yields what micro-batches are of samples. An evaluation fills what is left
+def _parts(count: int, samples: int) -> Iterator[tuple[int, int]]:
+    """Yields where micro-batches begin and end. An evaluation fills what is left
     over up with copies of itself."""
-    left, whole_part = min(lengths, default=1), min(whole, default=1)
     begin = 0
-    while begin < left:
-        size = next(size for size in range(min(left - begin, whole_part), 0, -1)
-                    if whole_part % size == 0)
-        yield slice(begin, begin + size), whole_part // size
-        begin += size
+    while begin < count:
+        end = begin + next(size for size in range(min(count - begin, samples), 0,
+                                                  -1) if samples % size == 0)
+        yield begin, end
+        begin = end
 
 
 def _short(value) -> str:

@@ -199,23 +199,32 @@ g (float[3, 5] table, float[4, 3] x, int64[12] labels) => (float loss) {
   loss = Add(own, sum)
 })");
   ImportOptions options;
+  options.require_loss = false;
   Imported unsaid = importFile(write(model), options);
   ASSERT_TRUE(unsaid.status.ok()) << unsaid.error();
   EXPECT_TRUE(unsaid.input(2).getPerSample());
   EXPECT_FALSE(unsaid.input(1).getPerSample());
-  model.mutable_graph()
-      ->mutable_input(1)
-      ->mutable_type()
-      ->mutable_tensor_type()
-      ->mutable_shape()
-      ->mutable_dim(0)
-      ->set_denotation("DATA_BATCH");
+  auto denote = [&](int input) {
+    model.mutable_graph()
+        ->mutable_input(input)
+        ->mutable_type()
+        ->mutable_tensor_type()
+        ->mutable_shape()
+        ->mutable_dim(0)
+        ->set_denotation("DATA_BATCH");
+  };
+  denote(1);
   options.micro_batch = 4;
   Imported said = importFile(write(model), options);
   ASSERT_TRUE(said.status.ok()) << said.error();
   EXPECT_FALSE(said.input(0).getPerSample());
   EXPECT_TRUE(said.input(1).getPerSample());
   EXPECT_FALSE(said.input(2).getPerSample());
+  denote(2); // three of each sample
+  Imported both = importFile(write(model), options);
+  ASSERT_TRUE(both.status.ok()) << both.error();
+  EXPECT_TRUE(both.input(1).getPerSample());
+  EXPECT_TRUE(both.input(2).getPerSample());
 }
 
 //===----------------------------------------------------------------------===//

@@ -248,7 +248,46 @@ class Fixed(Case):
         plan = self.trains(Hidden(), [batch() for _ in range(3)], "mask",
                            micro_batch=4)
         self.assertEqual([one["per_sample"] for one in plan.facts["inputs"]],
-                         [True, True, False])
+                         [True] * 3)
+        self.assertEqual(plan.samples, 4)
+
+    def test_rows_of_samples(self):
+        """Micro-batches, of ranks too, have their own patches, of which a sample
+        has several."""
+        module, sizes = Grids(), ((2, 2), (4, 1))
+        parts = [self.grids(*sizes) for _ in range(4)]
+        plan = self.compile(module, parts[0], "grid", micro_batch=2, ranks=2,
+                            accumulate=2)
+        batch = {name: torch.cat([one[name] for one in parts])
+                 for name in parts[0]}
+        with zg.Trainer(plan) as trainer:
+            own = np.mean([float(module(**one).detach()) for one in parts])
+            self.assertAlmostEqual(trainer.step(batch), own, 5)
+            batch["grid"] = batch["grid"].flip(0)
+            with self.assertRaisesRegex(zg.InvalidArgument, "'grid' decides"):
+                trainer.step(batch)
+
+    def test_rows_that_decide(self):
+        """Those of a micro-batch are looked at, of which a sample has several."""
+        class Rows(Real):
+            def forward(self, pictures, labels):
+                return super().forward(pictures.view(-1, 3, 4), labels)
+
+        def batch(*zeros):
+            found = self.pictures(*zeros)
+            return {**found, "pictures": found["pictures"].flatten(0, 1)}
+
+        module, parts = Rows(), [batch((1, 1)), batch((2, 0))]
+        plan = self.compile(module, parts[0], "pictures", micro_batch=3,
+                            accumulate=2)
+        whole = {name: torch.cat([one[name] for one in parts])
+                 for name in parts[0]}
+        with zg.Trainer(plan) as trainer:
+            own = np.mean([float(module(**one).detach()) for one in parts])
+            self.assertAlmostEqual(trainer.step(whole), own, 5)
+            whole["pictures"][17] = 0
+            with self.assertRaisesRegex(zg.InvalidArgument, "is 7, and was 8"):
+                trainer.step(whole)
 
     def test_files(self):
         """Where nobody looks before a step, the loss of a batch that decides

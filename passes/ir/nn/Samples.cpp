@@ -7,6 +7,8 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <algorithm>
+
 using namespace mlir;
 using namespace mlir::zg::nn;
 
@@ -36,7 +38,8 @@ SampleAnalysis::SampleAnalysis(Block &body, ValueRange inputs) {
 
 void SampleAnalysis::follow(Block &body, ValueRange inputs) {
   for (Value input : inputs) {
-    samples = shapeOf(input).front();
+    int64_t rows = shapeOf(input).front();
+    samples = known.empty() ? rows : std::min(samples, rows);
     known[input] = Samples::at(0);
   }
   for (Operation &op : body) {

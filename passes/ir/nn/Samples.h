@@ -42,7 +42,7 @@ public:
   /// Analyzes a whole program; its attributes say which inputs have samples.
   explicit SampleAnalysis(ProgramOp forward);
   /// Analyzes the ops that `body` has so far; `inputs` have samples in front,
-  /// as many each.
+  /// as many each, or several rows of each.
   SampleAnalysis(Block &body, ValueRange inputs);
 
   /// Returns the samples of a value of the program.
