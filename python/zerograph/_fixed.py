@@ -33,12 +33,12 @@ def mark_samples(path: str, batch: Mapping[str, torch.Tensor]) -> None:
     many as most inputs are long, or several rows of each. Of lengths that as many
     inputs have, the least is taken."""
     import onnx
-    sizes = [len(one) for one in batch.values() if one.ndim]
+    sizes = [len(one) for one in batch.values() if one.ndim and len(one)]
     samples = max(sizes, key=lambda one: (sizes.count(one), -one), default=1)
     model = onnx.load(path, load_external_data=False)
     for one in model.graph.input:
         own = batch.get(one.name)
-        if own is not None and own.ndim and len(own) % samples == 0:
+        if own is not None and own.ndim and len(own) % samples == 0 < len(own):
             one.type.tensor_type.shape.dim[0].denotation = "DATA_BATCH"
     onnx.save(model, path)
 
