@@ -224,7 +224,7 @@ LogicalResult writeInput(sched::SliceOp op, nn::InputAttr attribute,
     uint64_t rows = type.getDimSize(0);
     uint64_t other = plan.micro_batch() == 0 ? rows : plan.micro_batch();
     uint64_t samples = std::min(rows, other);
-    if (std::max(rows, other) % samples != 0) {
+    if (samples == 0 || std::max(rows, other) % samples != 0) {
       return op.emitOpError("input ") << attribute.getName() << " has " << rows
                                       << " samples, another one " << other;
     }
