@@ -4,6 +4,7 @@
 
 #include "codegen/cuda/forms/Forms.h"
 #include "codegen/plan/PlanTypes.h"
+#include "passes/ir/nn/Numerics.h"
 #include "runtime/device/cuda/CudnnWorkspace.h"
 #include "runtime/device/cuda/LibraryWorkspace.h"
 
@@ -65,6 +66,16 @@ CudaTargetInfo::convolutionScratchBytes(const nn::Convolution &convolution,
   uint64_t bytes = zerograph::convolutionWorkspace(
       planConvolution(convolution), target.architecture, target.allowTf32);
   return int64_t((zerograph::kWorkspaceSlack + bytes + 63) / 64 * 64);
+}
+
+// A thread has 16 bytes of a block of rows: with four warps of them for each of
+// the 132 multiprocessors of an H100, enough loads are on their way.
+bool CudaTargetInfo::splitsRowsOfColumns(int64_t rows, int64_t columns,
+                                         int64_t elementBytes) const {
+  constexpr int64_t kLeastThreads = 1 << 14, kLine = 128;
+  int64_t threads = llvm::divideCeil(rows, nn::kRowBlock) *
+                    (columns * elementBytes / cuda::kAccessBytes);
+  return threads >= kLeastThreads && columns * elementBytes >= kLine;
 }
 
 // An exchange costs the host a group of NCCL, some 0.1 ms: with few ranks

@@ -35,7 +35,8 @@ public:
                           std::string &error) const override;
   llvm::FailureOr<int64_t> kernelScratchBytes(Operation *op) const override;
   int64_t exchangeBytes(int64_t ranks) const override;
-  bool splitsRowsOfColumns() const override { return true; }
+  bool splitsRowsOfColumns(int64_t rows, int64_t columns,
+                           int64_t elementBytes) const override;
   bool stagesSums() const override { return true; }
   bool reducesInAnyOrder() const override { return target.anyOrder; }
 

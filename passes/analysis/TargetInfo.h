@@ -72,9 +72,12 @@ public:
   convolutionScratchBytes(const nn::Convolution &convolution,
                           std::string &error) const = 0;
 
-  /// Returns whether threads share the rows of a kernel over columns too, so
-  /// that it goes over a matrix about as fast as a kernel over rows.
-  virtual bool splitsRowsOfColumns() const { return false; }
+  /// Returns whether threads share the rows of a kernel over columns too, and
+  /// are as many as a kernel over rows needs to be fast.
+  virtual bool splitsRowsOfColumns(int64_t rows, int64_t columns,
+                                   int64_t elementBytes) const {
+    return false;
+  }
 
   /// Bytes that each of `ranks` ranks gives to each other at a time in a
   /// reduce_scatter: many, where an exchange takes long to begin.
@@ -109,7 +112,9 @@ public:
   bool hasConvolution(Type elementType) const override {
     return elementType.isF32();
   }
-  bool splitsRowsOfColumns() const override { return true; }
+  bool splitsRowsOfColumns(int64_t, int64_t, int64_t) const override {
+    return true;
+  }
   llvm::FailureOr<int64_t> matmulScratchBytes(const MatmulShape &,
                                               std::string &) const override {
     return 0;

@@ -59,11 +59,13 @@ def ShareRows : Pass<"nn-share-rows", "::mlir::zg::nn::ProgramOp"> {
   let summary = "Lets the steps of an unrolled loop work where their rows lie.";
   let description = [{
     An unrolled loop, as a recurrent layer is, takes a row of a tensor in each
-    step, and puts the rows that the steps made together. Where more than `few`
-    slices take rows of one tensor that was computed, each becomes an
-    `nn.take_rows`, so that all steps have the same kernels. A concatenation of
-    more than `few` parts becomes an `nn.join_rows`, so that nothing is moved; its
-    dimension is moved in front if each part has one element of it:
+    step, and puts the rows that the steps made together. Where slices take more
+    than `few` rows of one tensor that was computed, each becomes an
+    `nn.take_rows`, so that all steps have the same kernels; if their dimension
+    has to be moved in front, they take half of the tensor. A concatenation of more
+    than `few` parts, most of which are made for it alone, becomes an
+    `nn.join_rows`, so that nothing is moved; its dimension is moved in front if
+    each part has one element of it:
 
         %x0 = nn.slice %x [0, 0] step [1, 1] : tensor<99x64xf32> -> tensor<1x64xf32>
         ...
@@ -175,8 +177,8 @@ def StoreBesideColumns
   let summary = "Stores elements in the kernel that adds up their columns.";
   let description = [{
     Where a kernel over columns reads what a kernel computes element by element,
-    as the gradient of a bias reads the gradient of an activation, one kernel
-    does both, in the place of the first:
+    as the gradient of a bias reads the gradient of an activation, each where it
+    is computed, one kernel does both, in the place of the first:
 
         %g = nn.kernel rows (%x, %dy) -> tensor<8192x3072xbf16> ...
         %db = nn.kernel columns (%g) -> tensor<1x3072xf32> ...
@@ -184,7 +186,8 @@ def StoreBesideColumns
         %db, %g = nn.kernel columns (%x, %dy) ...
 
     A launch less, and what was stored is not read again. For targets whose
-    threads share the rows of a column (`TargetInfo::splitsRowsOfColumns`). What
+    threads share the rows of a column, and matrices that give all something to do
+    (`TargetInfo::splitsRowsOfColumns`). What
     else the kernel over columns reads must be there already. Follows CSE, which
     makes one kernel of equal ones.
 

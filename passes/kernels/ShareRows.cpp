@@ -5,6 +5,8 @@
 #include "passes/ir/nn/Queries.h"
 #include "passes/kernels/Passes.h"
 
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -25,7 +27,7 @@ bool isOutermost(ArrayRef<int64_t> shape, int64_t dim) {
                       [](int64_t size) { return size == 1; });
 }
 
-/// Returns the elements of one dimension, whose place in the shape changes.
+/// Returns a shape with `size` elements of one of its dimensions, in front.
 SmallVector<int64_t> withFront(ArrayRef<int64_t> shape, int64_t dim,
                                int64_t size) {
   SmallVector<int64_t> moved(shape);
@@ -139,22 +141,43 @@ struct ShareRowsPass : nn::impl::ShareRowsBase<ShareRowsPass> {
       }
     }
     for (auto &[key, taken] : slices) {
-      if (taken.size() > few) {
+      if (isWorthTaking(key.second, taken)) {
         take(key.second, taken);
         shared += taken.size();
       }
     }
+    llvm::erase_if(concats, [&](ConcatOp concat) {
+      return concat.getNumOperands() <= few || elementsOf(concat) == 0 ||
+             packedGradients(concat).whole;
+    });
+    // Decided before any of them is gone.
+    llvm::DenseSet<Operation *> own;
     for (ConcatOp concat : concats) {
-      if (concat.getNumOperands() > few && elementsOf(concat) > 0 &&
-          !packedGradients(concat).whole) {
-        join(concat);
-        shared += concat.getNumOperands();
+      if (isMadeOfItsParts(concat)) {
+        own.insert(concat);
       }
+    }
+    for (ConcatOp concat : concats) {
+      shared += concat.getNumOperands();
+      join(concat, own.contains(concat));
     }
     shareJoins();
   }
 
 private:
+  /// Returns whether a tensor has many such slices; if it must be copied, with
+  /// the dimension in front, so many that they read half of it.
+  bool isWorthTaking(int64_t dim, ArrayRef<SliceOp> slices) {
+    SliceOp one = slices.front();
+    ArrayRef<int64_t> shape = shapeOf(one.getOperand());
+    llvm::DenseSet<int64_t> rows;
+    for (SliceOp slice : slices) {
+      rows.insert(slice.getStarts()[dim]);
+    }
+    return rows.size() > few &&
+           (isOutermost(shape, dim) || 2 * int64_t(rows.size()) >= shape[dim]);
+  }
+
   static void take(int64_t dim, ArrayRef<SliceOp> slices) {
     // Another value than it was, where that was a slice too.
     SliceOp one = slices.front();
@@ -204,22 +227,54 @@ private:
     }
   }
 
-  void join(ConcatOp concat) {
+  void join(ConcatOp concat, bool isMadeOfItsParts) {
     OpBuilder builder(concat);
     NNBuilder b(builder, concat.getLoc());
     SmallVector<Value> parts(concat.getOperands());
-    Value whole = joinRows(b, parts, concat.getDim());
+    Value whole =
+        isMadeOfItsParts ? joinRows(b, parts, concat.getDim()) : Value();
     whole = whole ? whole : joinInSteps(b, parts, concat.getDim());
     concat.replaceAllUsesWith(whole);
     concat.erase();
+  }
+
+  /// Returns whether most parts are made for this concatenation: others would
+  /// be copied, each by a step of its own.
+  bool isMadeOfItsParts(ConcatOp concat) const {
+    auto parts = llvm::map_range(concat.getOperands(), stripReshapes);
+    int64_t made = llvm::count_if(parts, [&](Value part) {
+      Operation *op = part.getDefiningOp();
+      return op && isa<NNDialect>(op->getDialect()) && !isPlainView(op) &&
+             !isLiteral(op) && countConcats(part) == 1;
+    });
+    return 2 * made > concat.getNumOperands();
+  }
+
+  /// Counts how often the value is one of many parts.
+  int64_t countConcats(Value value) const {
+    int64_t count = 0;
+    for (Operation *user : value.getUsers()) {
+      if (isa<ReshapeOp>(user)) {
+        count += countConcats(user->getResult(0));
+      } else if (isa<ConcatOp>(user) && user->getNumOperands() > few) {
+        ++count;
+      }
+    }
+    return count;
+  }
+
+  static bool isSplat(Value value) {
+    return matchPattern(value, m_Constant()) &&
+           cast<ConstantOp>(value.getDefiningOp()).getValue().isSplat();
   }
 
   /// Joins parts whose rows lie together, or of one element along the
   /// dimension, which then is moved. Null for others.
   static Value joinRows(NNBuilder &b, ArrayRef<Value> parts, int64_t dim) {
     SmallVector<int64_t> shape(shapeOf(parts.front()));
-    bool isStack = llvm::all_of(
-        parts, [&](Value part) { return shapeOf(part)[dim] == 1; });
+    bool isStack = llvm::all_of(parts, [&](Value part) {
+      return shapeOf(part)[dim] == 1 || isSplat(part);
+    });
     if (!isStack && !isOutermost(shape, dim)) {
       return {};
     }

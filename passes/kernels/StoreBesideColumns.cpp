@@ -33,28 +33,48 @@ bool isElementByElement(nn::KernelOp kernel, int64_t elements) {
          });
 }
 
-/// Returns the elements that the kernel reduces, if it reduces all rows of a
+/// Returns the shape that the kernel reduces, if it reduces all rows of a
 /// matrix of several.
-std::optional<int64_t> elementsOfOneRun(nn::KernelOp columns) {
+std::optional<ArrayRef<int64_t>> matrixOf(nn::KernelOp columns) {
   for (auto reduce : columns.getBody().front().getOps<nn::ReduceOp>()) {
     ArrayRef<int64_t> shape = shapeOf(reduce.getOperand());
     if (shape.size() == 2 && shape[0] > 1) {
-      return shape[0] * shape[1];
+      return shape;
     }
   }
   return std::nullopt;
 }
 
+/// Returns whether element i of the value is read where element i of what the
+/// kernel goes over is computed.
+bool keepsPlaces(Value value) {
+  return llvm::all_of(value.getUsers(), [](Operation *user) {
+    return isa<nn::ReduceOp, nn::YieldOp>(user) ||
+           ((isa<nn::ReshapeOp>(user) || isElementwise(user)) &&
+            keepsPlaces(user->getResult(0)));
+  });
+}
+
 /// Returns the kernel that makes what a kernel over columns goes over, if the
 /// latter can do that too, in its place. Null: there is none.
-nn::KernelOp makerOf(nn::KernelOp columns) {
-  std::optional<int64_t> elements = elementsOfOneRun(columns);
+nn::KernelOp makerOf(nn::KernelOp columns, const TargetInfo &target) {
+  std::optional<ArrayRef<int64_t>> matrix = matrixOf(columns);
   nn::KernelOp maker;
-  for (Value operand : columns.getOperands()) {
-    auto kernel = stripReshapes(operand).getDefiningOp<nn::KernelOp>();
-    if (!maker && elements && kernel && isElementByElement(kernel, *elements)) {
-      maker = kernel;
+  for (OpOperand &operand : columns->getOpOperands()) {
+    auto kernel = stripReshapes(operand.get()).getDefiningOp<nn::KernelOp>();
+    if (!matrix || !kernel || (maker && kernel != maker) ||
+        !isElementByElement(kernel, (*matrix)[0] * (*matrix)[1])) {
+      continue;
     }
+    Value read =
+        columns.getBody().front().getArgument(operand.getOperandNumber());
+    auto type = cast<RankedTensorType>(read.getType());
+    if (!keepsPlaces(read) ||
+        !target.splitsRowsOfColumns((*matrix)[0], (*matrix)[1],
+                                    nn::elementBytes(type.getElementType()))) {
+      return {};
+    }
+    maker = kernel;
   }
   // It stands where the other one does, for who else reads that.
   bool isReady = maker && maker->getBlock() == columns->getBlock() &&
@@ -175,9 +195,6 @@ struct StoreBesideColumnsPass
   explicit StoreBesideColumnsPass(const TargetInfo &target) : target(target) {}
 
   void runOnOperation() override {
-    if (!target.splitsRowsOfColumns()) {
-      return;
-    }
     SmallVector<nn::KernelOp> kernels;
     getOperation().walk([&](nn::KernelOp kernel) {
       if (kernel.getForm() == nn::KernelForm::columns) {
@@ -185,7 +202,7 @@ struct StoreBesideColumnsPass
       }
     });
     for (nn::KernelOp columns : kernels) {
-      nn::KernelOp maker = makerOf(columns);
+      nn::KernelOp maker = makerOf(columns, target);
       joined += maker && Joined(maker, columns).write();
     }
   }

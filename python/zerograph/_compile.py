@@ -69,10 +69,11 @@ def export_to(folder: str, module, example, loss, metrics, fixed, options: dict,
     for one in made.says:
         warn(one)
     with open(f"{os.path.splitext(path)[0]}.names.json", encoding="utf-8") as file:
-        options, groups = with_optimizer(module, options, json.load(file))
+        known = json.load(file)
     frozen = made.found.freeze + _list(options.get("freeze"))
     options = {**options, "freeze": frozen or None,
                "metric": list(metrics) or None}
+    options, groups = with_optimizer(module, options, known)
     return Exported(path, as_batch(module, example, loss), options, groups,
                     made.is_mean, made.decided, made.advise)
 

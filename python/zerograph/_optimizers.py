@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import fnmatch
+import json
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -24,7 +28,8 @@ _FIXED = {"dampening": 0, "amsgrad": False, "maximize": False, "lr_decay": 0,
 
 
 def _escaped(name: str) -> str:
-    return re.sub(r"([*?\[\]\\@!+()|])", r"\\\1", name)
+    """Returns a pattern of a name; a semicolon would end a group."""
+    return re.sub(r"([*?\[\]\\@!+()|])", r"\\\1", name).replace(";", "?")
 
 
 def _candidates(name: str) -> Iterable[tuple[str, Callable[[str], bool]]]:
@@ -54,18 +59,38 @@ def pattern_of(names: list[str], others: list[str]) -> str:
 
 
 def _numbers_of(group: dict, names: tuple[str, ...]) -> dict[str, Any]:
-    found = {name: group[name] for name in ("lr", *names)}
+    """Returns the numbers of a group. A scheduler begins with another rate, which
+    is not the plan's."""
+    found = {"lr": group.get("initial_lr", group["lr"]),
+             **{name: group[name] for name in names}}
     return {name: tuple(map(float, one)) if isinstance(one, (tuple, list)) else
             float(one) for name, one in found.items()}
 
 
-def _check_kind(optimizer: torch.optim.Optimizer) -> None:
+def _kind_of(optimizer: torch.optim.Optimizer) -> tuple[str, tuple[str, ...]]:
+    """Returns the name of an optimizer that a plan has, and what it reads of a
+    group."""
     kind = type(optimizer)
     if kind not in _KINDS:
         raise InvalidArgument(
             f"optimizer is a {kind.__module__}.{kind.__name__}: a plan has "
             f"{', '.join(one.__name__ for one in _KINDS)} of torch.optim, and "
             "by name \"lion\" and \"lamb\"")
+    decoupled = {bool(group.get("decoupled_weight_decay"))
+                 for group in optimizer.param_groups}
+    if len(decoupled) > 1:
+        raise InvalidArgument("optimizer has groups with and without "
+                              "decoupled_weight_decay; a plan has one kind for all")
+    return _KINDS[torch.optim.AdamW if decoupled == {True} else kind]
+
+
+def _has_made_steps(state: dict) -> bool:
+    # Adagrad's state is there from the beginning.
+    return ("momentum_buffer" in state if "step" not in state else
+            int(state["step"]) > 0)
+
+
+def _check(optimizer: torch.optim.Optimizer) -> None:
     for name, value in _FIXED.items():
         if any(group.get(name, value) != value
                for group in optimizer.param_groups):
@@ -78,14 +103,11 @@ def _check_kind(optimizer: torch.optim.Optimizer) -> None:
     if len({group.get("nesterov") for group in optimizer.param_groups}) > 1:
         raise InvalidArgument("optimizer has groups with and without nesterov; a "
                               "plan has one for all parameters")
-    # Adagrad's state is there from the beginning.
-    if any(int(state.get("step", "exp_avg" in state or bool(
-            state.get("momentum_buffer") is not None)))
-           for state in optimizer.state.values()):
+    if any(map(_has_made_steps, optimizer.state.values())):
         raise InvalidArgument(
             "optimizer has made steps, and a plan's state is new: give one that "
-            "has made none; to go on, give its state to the trainer "
-            "(load_optimizer_state)")
+            "has made none; docs/checkpoints.md says how to go on with a run of "
+            "PyTorch")
 
 
 def _inverse(known: Mapping) -> dict[str, list[str]]:
@@ -119,6 +141,28 @@ def _names_of(optimizer, parameters: dict[str, torch.Tensor]
     return groups, list(left)
 
 
+def _trained(groups: list[list[str]], options: dict) -> list[list[str]]:
+    """Returns the groups without names that the options freeze."""
+    frozen = options.get("freeze") or []
+    frozen = [frozen] if isinstance(frozen, str) else frozen
+    groups = [[name for name in group
+               if not any(fnmatch.fnmatchcase(name, one) for one in frozen)]
+              for group in groups]
+    if options.get("lora") and sum(map(bool, groups)) > 1:
+        raise InvalidArgument(
+            "with lora=, new matrices are trained, which no group of the optimizer "
+            "has: give an optimizer of one group")
+    return groups
+
+
+def _configured(config) -> Mapping:
+    if isinstance(config, (str, os.PathLike)):
+        with contextlib.suppress(OSError, ValueError), open(
+                config, encoding="utf-8") as file:
+            config = json.load(file)
+    return config if isinstance(config, Mapping) else {}
+
+
 def with_optimizer(module: torch.nn.Module, options: dict,
                    known: Mapping | None = None) -> tuple[dict, list[str]]:
     """Returns options that say what an optimizer of PyTorch does, if they have
@@ -128,13 +172,15 @@ def with_optimizer(module: torch.nn.Module, options: dict,
     optimizer = options.get("optimizer")
     if not isinstance(optimizer, torch.optim.Optimizer):
         return options, []
-    _check_kind(optimizer)
-    kind, read = _KINDS[type(optimizer)]
+    kind, read = _kind_of(optimizer)
+    _check(optimizer)
     numbers = [_numbers_of(group, read) for group in optimizer.param_groups]
-    for name in (*numbers[0], "nesterov", "group", "no_decay"):
+    for name in (*numbers[0], "nesterov", "group", "no_decay", "train"):
         if options.get(name) is not None:
             raise InvalidArgument(f"{name} is the optimizer's: leave it out, or "
                                   "give the optimizer's name in place of it")
+    if "optimizer" in _configured(options.get("config")):
+        raise InvalidArgument("config has an optimizer too: leave one out")
     parameters = dict(module.named_parameters())
     groups, left = _names_of(optimizer, parameters)
     if known is not None:
@@ -142,6 +188,7 @@ def with_optimizer(module: torch.nn.Module, options: dict,
         groups = [[file for name in group for file in files.get(name, [])]
                   for group in groups]
         left = [file for name in left for file in files.get(name, [])]
+        groups = _trained(groups, options)
     trained = [name for group in groups for name in group]
     # The plan's own numbers are those of most parameters.
     most = max(range(len(groups)), key=lambda one: len(groups[one]))

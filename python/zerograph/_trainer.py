@@ -333,6 +333,8 @@ class Trainer:
     def _by_group(self, rates: Rates) -> Rates:
         """Returns rates that are in the order of an optimizer's groups by the
         names of the plan's."""
+        if isinstance(rates, np.ndarray) and rates.ndim == 1:
+            rates = rates.tolist()
         if not isinstance(rates, (list, tuple)):
             return rates
         groups = self._plan.groups
@@ -340,8 +342,9 @@ class Trainer:
             raise InvalidArgument(
                 f"lr has {len(rates)} rates" +
                 (f", and the optimizer had {len(groups)} groups" if groups else
-                 ": a list is for a plan whose optimizer was PyTorch's; give a "
-                 "number, or numbers by the names of groups"))
+                 ": a list is for a plan that was compiled with an optimizer of "
+                 "PyTorch, and not loaded; give a number, or numbers by the names "
+                 "of groups, as in plan.facts[\"groups\"]"))
         return {group: rate for group, rate in zip(groups, rates) if group}
 
     def _set_rate(self, lr: Rates) -> None:
@@ -354,8 +357,11 @@ class Trainer:
                     f"{group!r}")
             if isinstance(rate, (bool, str)) or not hasattr(
                     rate if rate is not None else 0.0, "__float__"):
-                raise InvalidArgument(f"lr is {rate!r}, expected a number, or "
-                                      "numbers by the names of groups")
+                found = (repr(rate) if isinstance(rate, (bool, str)) else
+                         f"a {type(rate).__name__}")
+                raise InvalidArgument(
+                    f"lr is {found}, expected a number, numbers by the names of "
+                    "groups, or what a scheduler's get_last_lr() returns")
         rates = {group: float(rate) for group, rate in given.items()
                  if rate is not None}
         if any(map(math.isnan, rates.values())):

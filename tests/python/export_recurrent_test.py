@@ -6,6 +6,7 @@ from package import need
 need("torch", "onnx", "onnxscript")
 
 import torch  # noqa: E402
+import zerograph as zg  # noqa: E402
 from export_models import ExportCase  # noqa: E402
 from support import main  # noqa: E402
 from torch import nn  # noqa: E402
@@ -79,6 +80,18 @@ class ExportRecurrent(ExportCase):
             for size in (8, 7) for kind, options in
             ((nn.LSTM, {"num_layers": 2}), (nn.GRU, {"bidirectional": True}),
              (nn.RNN, {}))))
+
+    def test_steps_share_kernels(self):
+        kernels = []
+        for steps in (STEPS, 4 * STEPS):
+            plan = zg.compile(Layer(nn.LSTM(5, 8, batch_first=True)),
+                              (torch.randn(4, steps, 5), torch.randn(4, steps, 1)),
+                              F.mse_loss)
+            plan.save(self.path("layer.zgplan"))
+            made = self.inspect(self.path("layer.zgplan"))["steps"]
+            self.assertNotIn("copy", [one["op"] for one in made])
+            kernels.append(len({one.get("kernel") for one in made}))
+        self.assertLess(kernels[1] - kernels[0], STEPS)
 
     def test_cells(self):
         self.recurs(*(Cell(nn.GRUCell(5, size), dim)

@@ -59,7 +59,7 @@ class Optimizers(ExportCase):
         rates = schedule and schedule(ours)
         scheduler = schedule and schedule(optimizer)
         with warnings.catch_warnings(), zg.Trainer(plan) as trainer:
-            warnings.simplefilter("ignore")  # no step of its optimizer
+            warnings.simplefilter("error")
             for _ in range(4):
                 loss = trainer.step((self.x, self.labels),
                                     lr=rates and rates.get_last_lr())
@@ -67,6 +67,7 @@ class Optimizers(ExportCase):
                 value = F.cross_entropy(theirs(self.x), self.labels)
                 value.backward()
                 optimizer.step()
+                ours.step()
                 self.assertAlmostEqual(loss, value.item(), 5)
                 if schedule:
                     rates.step()
@@ -83,7 +84,11 @@ class Optimizers(ExportCase):
                 lambda module: optim.SGD(module.parameters(), 0.1),
                 lambda module: optim.SGD(module.parameters(), 0.1, momentum=0.9,
                                          nesterov=True, weight_decay=0.1),
-                lambda module: optim.Adam(module.parameters(), 1e-2, eps=1e-3),
+                lambda module: optim.Adam(module.parameters(), 1e-2, eps=1e-3,
+                                          weight_decay=1),
+                lambda module: optim.Adam(module.parameters(), 1e-2,
+                                          weight_decay=1,
+                                          decoupled_weight_decay=True),
                 lambda module: optim.AdamW(module.parameters(), 1e-2,
                                            betas=(0.8, 0.9), foreach=True),
                 lambda module: optim.Adagrad(module.parameters(), 1e-2)):
@@ -108,6 +113,9 @@ class Optimizers(ExportCase):
         self.goes_as_pytorch(
             lambda module: optim.Adam(module.head.parameters(), 1e-2))
         module = Net()
+        plan = self.plan(module, optim.SGD(by_depth(module), 0.1),
+                         freeze="head.*")
+        self.assertEqual(plan.groups, ["default", "", ""])
         plan = self.plan(module, optim.Adam(module.parameters(), 1e-2),
                          freeze="head.bias")
         before = module.head.bias.detach().clone()
@@ -118,10 +126,14 @@ class Optimizers(ExportCase):
 
     def test_rates(self):
         module = Net()
+        optimizer = optim.SGD(module.parameters(), 0.1)
+        schedules.LinearLR(optimizer, 0.1)
+        plan = self.plan(module, optimizer)
+        self.assertEqual(plan.facts["groups"][0]["learning_rate"], 0.1)
         plan = self.plan(module, optim.SGD(by_depth(module), 0.1))
         other = zg.compile(module, (self.x, self.labels), F.cross_entropy)
         for made, says in ((plan, "lr has 2 rates, and the optimizer had 3"),
-                           (other, "a list is for a plan whose optimizer was")):
+                           (other, "that was compiled with an optimizer of")):
             with zg.Trainer(made) as trainer, self.refuses(says):
                 trainer.step((self.x, self.labels), lr=[0.1, 0.2])
 
@@ -135,6 +147,9 @@ class Optimizers(ExportCase):
         schedules.OneCycleLR(cycled, 0.1, total_steps=10)
         mixed = optim.SGD([{"params": parameters[:1], "nesterov": True},
                            {"params": parameters[1:]}], 0.1, momentum=0.9)
+        decoupled = optim.Adam([{"params": parameters[:1],
+                                 "decoupled_weight_decay": True},
+                                {"params": parameters[1:]}])
         for optimizer, says in (
                 (optim.RMSprop(parameters), "RMSprop: a plan has SGD, Adam"),
                 (optim.Adam(parameters, amsgrad=True), "amsgrad other than False"),
@@ -144,11 +159,17 @@ class Optimizers(ExportCase):
                 (used, "has made steps"),
                 (cycled, "cycle_momentum=False"),
                 (mixed, "with and without nesterov"),
+                (decoupled, "with and without decoupled_weight_decay"),
                 (optim.AdamW, "optimizer may be one of torch.optim")):
             with self.subTest(says), self.refuses(says):
                 self.plan(module, optimizer)
         with self.refuses("lr is the optimizer's: leave it out"):
             self.plan(module, optim.AdamW(parameters), lr=0.1)
+        with self.refuses("config has an optimizer too"):
+            self.plan(module, optim.AdamW(parameters),
+                      config={"optimizer": {"type": "Adam"}})
+        with self.refuses("give an optimizer of one group"):
+            self.plan(module, optim.AdamW(by_depth(module)), lora=["2:body.*"])
 
     def refuses(self, says):
         return self.assertRaisesRegex(zg.InvalidArgument, says)
@@ -159,7 +180,8 @@ class Optimizers(ExportCase):
                 (["a.b", "c.b"], ["a.w", "c.w"], "*.b"),
                 (["a.w", "c.b"], ["a.b", "c.w"], "@(a.w|c.b)"),
                 (["w"], ["a.w", "ww"], "w"),
-                (["a[1].w"], ["a1.w"], r"a\[1\].*")):
+                (["a[1].w"], ["a1.w"], r"a\[1\].*"),
+                (["a;b"], ["c"], "a?b")):
             self.assertEqual(pattern_of(names, others), pattern)
 
 

@@ -22,7 +22,7 @@ struct ColumnFolds {
   SmallVector<Node *> reductions;
   /// The results that have one element a column.
   SmallVector<RowResult> results;
-  /// Those that have what the kernel goes over, or was made of.
+  /// The results that are as large as what the kernel goes over.
   SmallVector<RowResult> stored;
 
   /// Once. An error names the op that cannot be in the kernel.

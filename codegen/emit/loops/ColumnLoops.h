@@ -48,13 +48,12 @@ public:
 
 private:
   Chunk chunkOf(const ColumnGroup &group, int64_t number);
-  /// What a row has.
+  /// Has the values of a row.
   struct Row {
-    /// The row's number, counted over all runs.
-    Value number;
-    /// What it adds to each reduction in each chunk.
+    Value number; ///< counted over all runs
+    /// Are added to each reduction, in each chunk.
     SmallVector<Value> added;
-    /// What is stored of each chunk.
+    /// Are stored of each chunk.
     SmallVector<SmallVector<Value>> stored;
   };
   Row valuesOf(const ColumnGroup &group, Value number);

@@ -65,6 +65,23 @@ TEST_P(RandomKernels, KeepsEveryBit) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomKernels, ::testing::Range(0u, 10u));
 
+size_t countKernels(nn::ProgramOp program) {
+  return llvm::range_size(program.getOps<nn::KernelOp>());
+}
+
+// The test above joins kernels, too.
+TEST(StoreBesideColumns, JoinsKernelsOfRandomPrograms) {
+  size_t joined = 0;
+  for (unsigned seed = 0; seed < 1000; ++seed) {
+    Program program(randomGraph(seed, 8 + seed % 50));
+    ASSERT_TRUE(succeeded(program.run(nn::createFormKernels())));
+    size_t apart = countKernels(program.function("random"));
+    ASSERT_TRUE(succeeded(program.run(nn::createStoreBesideColumns())));
+    joined += apart - countKernels(program.function("random"));
+  }
+  EXPECT_GT(joined, 0u);
+}
+
 // Products are the same with flags as with transposed operands.
 TEST(SimplifyMatmul, KeepsValues) {
   const char *text = R"(

@@ -123,3 +123,58 @@ nn.program @nested(%x: tensor<3x3x16xf32> {nn.input = #nn.input<"x", per_sample 
   %u = nn.binary add %b, %c : tensor<1x3x16xf32>
   nn.return %t, %u : tensor<1x1x16xf32>, tensor<1x3x16xf32>
 }
+
+// Few rows of many stay where their dimension is not in front, of which all
+// would be copied.
+// CHECK-LABEL: nn.program @few
+// CHECK-NOT: nn.take_rows
+nn.program @few(%x: tensor<4x9x8xf32> {nn.input = #nn.input<"x", per_sample = true>}) -> tensor<4x1x8xf32> {
+  %x0 = nn.slice %x [0, 0, 0] step [1, 1, 1] : tensor<4x9x8xf32> -> tensor<4x1x8xf32>
+  %x1 = nn.slice %x [0, 4, 0] step [1, 1, 1] : tensor<4x9x8xf32> -> tensor<4x1x8xf32>
+  %x2 = nn.slice %x [0, 8, 0] step [1, 1, 1] : tensor<4x9x8xf32> -> tensor<4x1x8xf32>
+  %s = nn.binary add %x0, %x1 : tensor<4x1x8xf32>
+  %t = nn.binary add %s, %x2 : tensor<4x1x8xf32>
+  nn.return %t : tensor<4x1x8xf32>
+}
+
+// Zeros between are as many rows as they were elements.
+// CHECK-LABEL: nn.program @zeros
+// CHECK: nn.join_rows %{{.*}} : (tensor<1x4x8xf32>, tensor<5x4x8xf32>, tensor<1x4x8xf32>) -> tensor<7x4x8xf32>
+nn.program @zeros(%a: tensor<4x1x8xf32>, %b: tensor<4x1x8xf32>) -> tensor<4x7x8xf32> {
+  %zero = nn.constant dense<0.0> : tensor<4x5x8xf32>
+  %y0 = nn.unary tanh %a : tensor<4x1x8xf32> -> tensor<4x1x8xf32>
+  %y1 = nn.unary tanh %b : tensor<4x1x8xf32> -> tensor<4x1x8xf32>
+  %y = nn.concat %y0, %zero, %y1 dim 1 : tensor<4x1x8xf32>, tensor<4x5x8xf32>, tensor<4x1x8xf32> -> tensor<4x7x8xf32>
+  nn.return %y : tensor<4x7x8xf32>
+}
+
+// Parts that several concatenations have lie in none of them.
+// CHECK-LABEL: nn.program @several
+// CHECK-NOT: nn.join_rows
+nn.program @several(%a: tensor<1x16xf32>, %b: tensor<1x16xf32>, %c: tensor<1x16xf32>) -> (tensor<3x16xf32>, tensor<3x16xf32>) {
+  %y0 = nn.unary tanh %a : tensor<1x16xf32> -> tensor<1x16xf32>
+  %y1 = nn.unary tanh %b : tensor<1x16xf32> -> tensor<1x16xf32>
+  %y2 = nn.unary tanh %c : tensor<1x16xf32> -> tensor<1x16xf32>
+  %y = nn.concat %y0, %y1, %y2 dim 0 : tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32> -> tensor<3x16xf32>
+  %z = nn.concat %y2, %y1, %y0 dim 0 : tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32> -> tensor<3x16xf32>
+  nn.return %y, %z : tensor<3x16xf32>, tensor<3x16xf32>
+}
+
+// Scores have no bytes, nor what they are made of: attention reads it by views.
+// CHECK-LABEL: nn.program @scores
+// CHECK-NOT: nn.take_rows
+nn.program @scores(%q: tensor<1x16x1x16xf32>, %bias: tensor<3x16xf32>) -> tensor<1x16x1x16xf32> {
+  %o, %m, %i = nn.attention %q, %q, %q with %bias : (tensor<1x16x1x16xf32>, tensor<1x16x1x16xf32>, tensor<1x16x1x16xf32>, tensor<3x16xf32>) -> (tensor<1x16x1x16xf32>, tensor<1x1x16xf32>, tensor<1x1x16xf32>) {
+  ^bb0(%s: tensor<1x1x16x16xf32>, %b: tensor<3x16xf32>):
+    %b0 = nn.slice %b [0, 0] step [1, 1] : tensor<3x16xf32> -> tensor<1x16xf32>
+    %b1 = nn.slice %b [1, 0] step [1, 1] : tensor<3x16xf32> -> tensor<1x16xf32>
+    %b2 = nn.slice %b [2, 0] step [1, 1] : tensor<3x16xf32> -> tensor<1x16xf32>
+    %c = nn.binary add %b0, %b1 : tensor<1x16xf32>
+    %d = nn.binary add %c, %b2 : tensor<1x16xf32>
+    %r = nn.reshape %d : tensor<1x16xf32> -> tensor<1x1x1x16xf32>
+    %w = nn.broadcast %r : tensor<1x1x1x16xf32> -> tensor<1x1x16x16xf32>
+    %x = nn.binary add %s, %w : tensor<1x1x16x16xf32>
+    nn.yield %x : tensor<1x1x16x16xf32>
+  }
+  nn.return %o : tensor<1x16x1x16xf32>
+}

@@ -26,8 +26,8 @@ nn.program @bias(%x: tensor<2x3x4xf32>, %dy: tensor<6x4xf32>, %w: tensor<4x5xf32
   nn.return %p, %db : tensor<6x5xf32>, tensor<1x4xf32>
 }
 
-// What is read by another name has that shape within the kernel too, and what
-// both read is read once. No name is left over.
+// A buffer that is read by another name has that shape within the kernel too, and
+// one that both read is read once. No name is left over.
 // CHECK-LABEL: nn.program @names
 // CHECK-NEXT: nn.kernel columns (%[[A:.*]] = %x) : (tensor<2x3x4xf32>) -> (tensor<2x3x4xf32>, tensor<1x4xf32>) {
 // CHECK-NEXT:   %[[G:.*]] = nn.unary exp %[[A]]
@@ -83,7 +83,8 @@ nn.program @rows(%x: tensor<6x4xf32>, %y: tensor<4xf32>) -> (tensor<6x4xf32>, te
   nn.return %g, %dg, %h, %dh : tensor<6x4xf32>, tensor<1x4xf32>, tensor<4xf32>, tensor<1x4xf32>
 }
 
-// What else is added up is not there yet where the first kernel stands.
+// The other matrix that is added up is not there yet where the first kernel
+// stands.
 // CHECK-LABEL: nn.program @late
 // CHECK: nn.kernel rows
 // CHECK: nn.matmul
@@ -135,4 +136,22 @@ nn.program @padded(%x: tensor<5x2x4xf32>) -> (tensor<5x3x4xf32>, tensor<1x4xf32>
     nn.yield %s : tensor<1x4xf32>
   }
   nn.return %g, %db : tensor<5x3x4xf32>, tensor<1x4xf32>
+}
+
+// An element that is read in another place would be computed a second time.
+// CHECK-LABEL: nn.program @transposed
+// CHECK: nn.kernel rows
+// CHECK: nn.kernel columns
+nn.program @transposed(%x: tensor<6x4xf32>) -> (tensor<6x4xf32>, tensor<1x6xf32>) {
+  %g = nn.kernel rows (%a = %x) : (tensor<6x4xf32>) -> tensor<6x4xf32> {
+    %e = nn.unary exp %a : tensor<6x4xf32> -> tensor<6x4xf32>
+    nn.yield %e : tensor<6x4xf32>
+  }
+  %db = nn.kernel columns (%a = %g) : (tensor<6x4xf32>) -> tensor<1x6xf32> {
+    %n = nn.unary neg %a : tensor<6x4xf32> -> tensor<6x4xf32>
+    %t = nn.transpose %n [1, 0] : tensor<6x4xf32> -> tensor<4x6xf32>
+    %s = nn.reduce sum %t [0] : tensor<4x6xf32> -> tensor<1x6xf32>
+    nn.yield %s : tensor<1x6xf32>
+  }
+  nn.return %g, %db : tensor<6x4xf32>, tensor<1x6xf32>
 }
