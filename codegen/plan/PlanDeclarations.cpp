@@ -220,7 +220,7 @@ LogicalResult writeInput(sched::SliceOp op, nn::InputAttr attribute,
       return op.emitOpError("input ")
              << attribute.getName() << " has samples, but no dimension of them";
     }
-    // Of a sample there may be several rows.
+    // A sample may have several rows.
     uint64_t rows = type.getDimSize(0);
     uint64_t other = plan.micro_batch() == 0 ? rows : plan.micro_batch();
     uint64_t samples = std::min(rows, other);

@@ -1,5 +1,5 @@
-"""What is computed of inputs alone, so that it can be computed again of another
-batch: to see whether that decides the same as the example."""
+"""Recording what is computed of inputs alone, so that it can be computed again of
+another batch: to see whether that decides the same as the example."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class _Call:
 
 @dataclass
 class Decision:
-    """What a number that Python got of a tensor, or a count, was."""
+    """Has the number that Python got of a tensor, or a count."""
 
     index: int
     value: Any
@@ -211,7 +211,7 @@ class Recording:
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """Those that decide something."""
+        """The inputs that decide something."""
         return tuple(sorted({name for one in self.decisions
                              for name in one.inputs}))
 

@@ -185,7 +185,7 @@ TEST(FixedBatch, IsWhatMicroBatchMustSay) {
                 options);
 }
 
-// Where labels are of a part of each sample, as of what a mask hides.
+// Labels may be of a part of each sample, as of what a mask hides.
 TEST(FixedBatch, IsThatOfWhichTheFileSaysSo) {
   onnx::ModelProto model = parse(R"(
 g (float[3, 5] table, float[4, 3] x, int64[12] labels) => (float loss) {

@@ -97,7 +97,7 @@ class Fixed(Case):
                     (self.pictures((1, 1)), "'pictures' decides.* is 8, and was 7"))
 
     def test_all_of_them(self):
-        """Where a mask is true everywhere, nothing is looked for."""
+        """A mask that is true everywhere chooses all: nothing is looked for."""
         plan = self.trains(Real(), [self.pictures() for _ in range(3)],
                            ["pictures"],
                            (self.pictures((1, 1)), "is 8, and was 9"))
@@ -150,7 +150,7 @@ class Fixed(Case):
                     call(uneven)
 
     def test_labels_of_parts(self):
-        """Which inputs have samples, their number says, also where labels are of
+        """The number of samples says which inputs have them, also if labels are of
         what a mask hides."""
         class Hidden(Classifier):
             def forward(self, x, mask, labels):
@@ -183,7 +183,7 @@ class Fixed(Case):
                 trainer.step(batch)
 
     def test_rows_that_decide(self):
-        """Those of a micro-batch are looked at, of which a sample has several."""
+        """A sample has several rows, and those of a micro-batch are looked at."""
         class Rows(Real):
             def forward(self, pictures, labels):
                 return super().forward(pictures.view(-1, 3, 4), labels)
@@ -205,8 +205,8 @@ class Fixed(Case):
                 trainer.step(whole)
 
     def test_files(self):
-        """Where nobody looks before a step, the loss of a batch that decides
-        otherwise is NaN."""
+        """The loss of a batch that decides otherwise is NaN, if nobody looks before
+        a step."""
         module, good, bad = Masked(), self.masked(), self.masked(2)
         self.compile(module, good, "mask").save(self.path("saved.zgplan"))
         with zg.Trainer(zg.load(self.path("saved.zgplan")),
@@ -258,7 +258,7 @@ class Fixed(Case):
                 for name in batches[0]}), own, 5)
 
     def test_is_asked_for(self):
-        """What decides is named, and then noted."""
+        """Names what decides, and then notes it."""
         for module, example, names in (
                 (Masked(), self.masked(), "mask"), (Grids(), self.grids(), "grid"),
                 (Real(), self.pictures(), "pictures")):
@@ -346,8 +346,8 @@ class Fixed(Case):
         self.assertNotIn("fixed=", str(caught.exception))
 
     def test_values_that_are_lost(self):
-        """What other tensors were written into has no value of inputs alone, and
-        random numbers never have."""
+        """A tensor that others were written into has no value of inputs alone, and
+        random numbers never have one."""
         class Written(Masked):
             def forward(self, x, mask):
                 total = mask.float().sum(1)
