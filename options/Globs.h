@@ -8,8 +8,8 @@
 
 namespace zerograph::options {
 
-/// Returns whether the pattern matches the whole name: *, ?, [abc] as a shell's,
-/// and @(one|other) for either, as glibc's FNM_EXTMATCH has it.
+/// Returns whether the pattern matches the whole name: *, ?, [abc] as a
+/// shell's, and @(one|other) for either, as glibc's FNM_EXTMATCH has it.
 inline bool matches(const std::string &pattern, const std::string &name) {
   return fnmatch(pattern.c_str(), name.c_str(), FNM_EXTMATCH) == 0;
 }
