@@ -23,6 +23,7 @@ from ._inspect import inspect_loss
 from ._library import Error, InvalidArgument, warn
 from ._mean import is_mean_of_halves
 from ._metrics import Metrics, checked, loss_and_metrics
+from ._packed import states_of_packed
 from ._recorded import Recording
 from ._run import generators_kept, quiet, training
 from ._traced import traced
@@ -100,7 +101,7 @@ def _without_graphs():
 
 
 def _export_older(wrapped, arrays, dims, outputs, path) -> None:
-    with _without_graphs():
+    with _without_graphs(), states_of_packed():
         torch.onnx.export(wrapped, arrays, path, dynamo=False,
                           training=torch.onnx.TrainingMode.PRESERVE,
                           do_constant_folding=False, export_params=True,

@@ -46,6 +46,26 @@ class Cell(nn.Module):
         return self.head(together.movedim(self.dim, 1))
 
 
+class Packed(nn.Module):
+    """Takes the last states of sequences, or the means of what is padded again."""
+
+    def __init__(self, layer, pads):
+        super().__init__()
+        self.layer = layer
+        self.pads = pads
+        self.head = nn.Linear(8, 1)
+
+    def forward(self, x, lengths):
+        packed = nn.utils.rnn.pack_padded_sequence(
+            x, lengths, batch_first=True, enforce_sorted=False)
+        found, state = self.layer(packed)
+        if self.pads:
+            padded, _ = nn.utils.rnn.pad_packed_sequence(
+                found, batch_first=True, total_length=x.size(1))
+            return self.head(padded.sum(1) / lengths[:, None])
+        return self.head((state[0] if isinstance(state, tuple) else state)[-1])
+
+
 class Decay(nn.Module):
     """Is a recurrence without a product, as state-space models have it."""
 
@@ -96,6 +116,32 @@ class ExportRecurrent(ExportCase):
     def test_cells(self):
         self.recurs(*(Cell(nn.GRUCell(5, size), dim)
                       for size in (8, 7) for dim in (0, 1, 2)))
+
+    def test_packed_sequences(self):
+        """Lengths are inputs, in any order and others in each step."""
+        for kind, sides, pads in ((nn.LSTM, 2, False), (nn.LSTM, 1, True),
+                                  (nn.GRU, 1, False), (nn.RNN, 2, False)):
+            with self.subTest(kind=kind.__name__, pads=pads):
+                module = Packed(kind(5, 8, 2, batch_first=True,
+                                     bidirectional=sides == 2), pads)
+                batches = [{"x": torch.randn(4, STEPS, 5),
+                            "lengths": torch.tensor(lengths),
+                            "goal": torch.randn(4, 1)}
+                           for lengths in ([12, 3, 7, 1], [2, 12, 12, 5])]
+                self.goes_as_pytorch(module, batches)
+
+    def goes_as_pytorch(self, module, batches):
+        plan = zg.compile(module, batches[0], F.mse_loss, optimizer="sgd", lr=0.1)
+        optimizer = torch.optim.SGD(module.parameters(), 0.1)
+        with zg.Trainer(plan) as trainer:
+            for batch in batches * 2:
+                ours = trainer.step(batch)
+                optimizer.zero_grad()
+                value = F.mse_loss(module(batch["x"], batch["lengths"]),
+                                   batch["goal"])
+                value.backward()
+                optimizer.step()
+                self.assertAlmostEqual(ours, value.item(), 5)
 
     def test_recurrences(self):
         self.recurs(Decay(8), Decay(7))
