@@ -335,8 +335,10 @@ def export_and_compare(module: torch.nn.Module, example: Any, path: str,
     known, missing = _names.names_of(module, path)
     lost = seen.used.intersection(missing) if compare != "all" else ()
     if lost:
+        remedy = (". An LSTM has proj_size, which no operator of ONNX has: leave it "
+                  "out" if any("weight_hr_l" in one for one in lost) else "")
         raise Error("the exporter left out, or changed, parameters that are "
-                    f"trained: {', '.join(sorted(lost))}")
+                    f"trained: {', '.join(sorted(lost))}{remedy}")
     _names.save(known, os.path.splitext(path)[0] + ".names.json")
     freeze = _frozen(module, known)
     found, differences = _compared(module, path, batch, per_sample, loss, freeze,

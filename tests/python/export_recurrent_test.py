@@ -143,6 +143,13 @@ class ExportRecurrent(ExportCase):
                 optimizer.step()
                 self.assertAlmostEqual(ours, value.item(), 5)
 
+    def test_projections_are_refused(self):
+        layer = Layer(nn.LSTM(5, 8, proj_size=4))
+        layer.head = nn.Linear(4, 1)
+        with self.assertRaisesRegex(zg.Error, "weight_hr_l0. An LSTM has proj_size"):
+            zg.compile(layer, (torch.randn(4, STEPS, 5), torch.randn(4, STEPS, 1)),
+                       F.mse_loss)
+
     def test_recurrences(self):
         self.recurs(Decay(8), Decay(7))
 
