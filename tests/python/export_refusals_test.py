@@ -43,7 +43,7 @@ class ExportRefusals(ExportCase):
 
     def test_options_come_before_the_export(self):
         module, example = Classifier(), (self.x, self.labels)
-        sgd = torch.optim.SGD(module.parameters(), 0.1)
+        other = torch.optim.RMSprop(module.parameters(), 0.1)
         with mock.patch("zerograph._export.export_and_compare") as exported:
             for options, part in (
                     ({"zero": 5}, "zero is '5', expected 0 to 3"),
@@ -57,7 +57,7 @@ class ExportRefusals(ExportCase):
                     ({"epochs": 3}, "'epochs'.*trainer.step"),
                     ({"precision": torch.bfloat16}, "write precision=\"bf16\""),
                     ({"optimizer": torch.optim.SGD}, "as optimizer=\"sgd\""),
-                    ({"optimizer": sgd}, "as optimizer=\"sgd\""),
+                    ({"optimizer": other}, "RMSprop: a plan has SGD, Adam"),
                     ({"optimizer": "rprop"}, "rprop.*sgd")):
                 with self.assertRaisesRegex(zg.InvalidArgument, part):
                     zg.compile(module, example, F.cross_entropy, **options)
