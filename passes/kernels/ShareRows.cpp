@@ -63,10 +63,14 @@ std::optional<int64_t> rowDimOf(SliceOp slice) {
 }
 
 /// Returns whether the value has, or gets, bytes of its own: an input does,
-/// what was computed, and what views make of these. Parameters may be released.
+/// what was computed, and what views make of these, but for repetitions, which
+/// are read where they come from. Parameters may be released.
 bool hasBytes(Value value) {
   Operation *op = value.getDefiningOp();
   while (op && isPlainView(op)) {
+    if (isa<BroadcastOp>(op)) {
+      return false;
+    }
     value = op->getOperand(0);
     op = value.getDefiningOp();
   }

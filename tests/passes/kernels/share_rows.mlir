@@ -178,3 +178,17 @@ nn.program @scores(%q: tensor<1x16x1x16xf32>, %bias: tensor<3x16xf32>) -> tensor
   }
   nn.return %o : tensor<1x16x1x16xf32>
 }
+
+// Rows that repeat a computed one are read there.
+// CHECK-LABEL: nn.program @repeated
+// CHECK-NOT: nn.take_rows
+nn.program @repeated(%x: tensor<1x16xf32>) -> tensor<1x16xf32> {
+  %y = nn.unary tanh %x : tensor<1x16xf32> -> tensor<1x16xf32>
+  %r = nn.broadcast %y : tensor<1x16xf32> -> tensor<3x16xf32>
+  %r0 = nn.slice %r [0, 0] step [1, 1] : tensor<3x16xf32> -> tensor<1x16xf32>
+  %r1 = nn.slice %r [1, 0] step [1, 1] : tensor<3x16xf32> -> tensor<1x16xf32>
+  %r2 = nn.slice %r [2, 0] step [1, 1] : tensor<3x16xf32> -> tensor<1x16xf32>
+  %s = nn.binary mul %r0, %r1 : tensor<1x16xf32>
+  %t = nn.binary add %s, %r2 : tensor<1x16xf32>
+  nn.return %t : tensor<1x16xf32>
+}
