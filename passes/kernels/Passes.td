@@ -187,9 +187,8 @@ def StoreBesideColumns
 
     A launch less, and what was stored is not read again. For targets whose
     threads share the rows of a column, and matrices that give all something to do
-    (`TargetInfo::splitsRowsOfColumns`). What
-    else the kernel over columns reads must be there already. Follows CSE, which
-    makes one kernel of equal ones.
+    (`TargetInfo::splitsRowsOfColumns`). What else the kernel over columns reads
+    must be there already. Follows CSE, which makes one kernel of equal ones.
 
     bitwise: an element's value does not depend on what it is computed with.
   }];

@@ -5,6 +5,7 @@
 #include "passes/ir/nn/Queries.h"
 #include "passes/kernels/Passes.h"
 
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
@@ -34,6 +35,12 @@ SmallVector<int64_t> withFront(ArrayRef<int64_t> shape, int64_t dim,
   moved.erase(moved.begin() + dim);
   moved.insert(moved.begin(), size);
   return moved;
+}
+
+/// Returns the permutation that moves a dimension there.
+SmallVector<int64_t> orderWithFront(size_t rank, int64_t dim) {
+  return withFront(llvm::to_vector(llvm::seq<int64_t>(0, int64_t(rank))), dim,
+                   dim);
 }
 
 /// Returns the one dimension of which a slice takes neighbouring elements, if
@@ -81,6 +88,7 @@ bool hasBytes(Value value) {
   return !isLiteral(op) && isa<NNDialect>(op->getDialect());
 }
 
+/// Returns the bytes of one element of the first dimension.
 int64_t rowBytes(RankedTensorType type) {
   return tensorBytes(type) / type.getDimSize(0);
 }
@@ -189,12 +197,10 @@ private:
     ArrayRef<int64_t> shape = shapeOf(whole);
     OpBuilder builder(one);
     NNBuilder front(builder, whole.getLoc());
-    auto order = llvm::to_vector(llvm::seq<int64_t>(0, int64_t(shape.size())));
-    order.erase(order.begin() + dim);
-    order.insert(order.begin(), dim);
-    Value rows = isOutermost(shape, dim)
-                     ? front.reshape(whole, withFront(shape, dim, shape[dim]))
-                     : front.transpose(whole, order);
+    Value rows =
+        isOutermost(shape, dim)
+            ? front.reshape(whole, withFront(shape, dim, shape[dim]))
+            : front.transpose(whole, orderWithFront(shape.size(), dim));
     for (SliceOp slice : slices) {
       OpBuilder at(slice);
       NNBuilder b(at, slice.getLoc());
@@ -299,9 +305,8 @@ private:
       shape[dim] = shapeOf(joined).front();
       return b.reshape(joined, shape);
     }
-    auto order = llvm::to_vector(llvm::seq<int64_t>(1, int64_t(shape.size())));
-    order.insert(order.begin() + dim, 0);
-    return b.transpose(joined, order);
+    return b.transpose(
+        joined, invertPermutationVector(orderWithFront(shape.size(), dim)));
   }
 
   /// Joins a few at a time, then what that gave, so that each element is chosen

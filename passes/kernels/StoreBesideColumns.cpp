@@ -45,14 +45,22 @@ std::optional<ArrayRef<int64_t>> matrixOf(nn::KernelOp columns) {
   return std::nullopt;
 }
 
-/// Returns whether element i of the value is read where element i of what the
+/// Returns whether element i of an argument is read where element i of what the
 /// kernel goes over is computed.
-bool keepsPlaces(Value value) {
-  return llvm::all_of(value.getUsers(), [](Operation *user) {
-    return isa<nn::ReduceOp, nn::YieldOp>(user) ||
-           ((isa<nn::ReshapeOp>(user) || isElementwise(user)) &&
-            keepsPlaces(user->getResult(0)));
-  });
+bool keepsPlaces(BlockArgument argument) {
+  DenseSet<Value> read = {argument};
+  for (Operation &op : argument.getOwner()->without_terminator()) {
+    if (isa<nn::ReduceOp>(op) ||
+        llvm::none_of(op.getOperands(),
+                      [&](Value value) { return read.contains(value); })) {
+      continue;
+    }
+    if (!isa<nn::ReshapeOp>(op) && !isElementwise(&op)) {
+      return false;
+    }
+    read.insert(op.getResult(0));
+  }
+  return true;
 }
 
 /// Returns the kernel that makes what a kernel over columns goes over, if the
@@ -66,7 +74,7 @@ nn::KernelOp makerOf(nn::KernelOp columns, const TargetInfo &target) {
         !isElementByElement(kernel, (*matrix)[0] * (*matrix)[1])) {
       continue;
     }
-    Value read =
+    BlockArgument read =
         columns.getBody().front().getArgument(operand.getOperandNumber());
     auto type = cast<RankedTensorType>(read.getType());
     if (!keepsPlaces(read) ||
@@ -111,10 +119,8 @@ public:
         loc, ValueRange(yields).getTypes(), nn::KernelForm::columns, operands);
     joined.getBody().takeBody(region);
     size_t stored = maker.getNumResults();
-    SmallVector<Value> read(columns.getOperands());
     columns.replaceAllUsesWith(joined.getResults().drop_front(stored));
     columns.erase();
-    eraseUnusedNames(read);
     maker.replaceAllUsesWith(joined.getResults().take_front(stored));
     maker.erase();
     return true;
@@ -147,36 +153,21 @@ private:
     });
   }
 
-  static void eraseUnusedNames(ArrayRef<Value> values) {
-    for (Value value : values) {
-      auto reshape = value.getDefiningOp<nn::ReshapeOp>();
-      while (reshape && reshape.use_empty()) {
-        auto next = reshape.getOperand().getDefiningOp<nn::ReshapeOp>();
-        reshape.erase();
-        reshape = next;
-      }
-    }
-  }
-
   /// Returns what an operand is within the kernel: what it makes, or an
   /// argument.
   Value read(Value operand) {
-    if (Value value = own.lookup(stripReshapes(operand))) {
-      return value.getType() == operand.getType()
-                 ? value
-                 : inside.create<nn::ReshapeOp>(operand.getLoc(),
-                                                operand.getType(), value);
-    }
     Value buffer = stripReshapes(operand);
-    Value &argument = arguments[buffer];
-    if (!argument) {
-      operands.push_back(buffer);
-      argument = body->addArgument(buffer.getType(), buffer.getLoc());
+    Value value = own.lookup(buffer);
+    if (!value) {
+      Value &argument = arguments[buffer];
+      if (!argument) {
+        operands.push_back(buffer);
+        argument = body->addArgument(buffer.getType(), buffer.getLoc());
+      }
+      value = argument;
     }
-    return argument.getType() == operand.getType()
-               ? argument
-               : inside.create<nn::ReshapeOp>(operand.getLoc(),
-                                              operand.getType(), argument);
+    return nn::NNBuilder(inside, operand.getLoc())
+        .reshape(value, shapeOf(operand));
   }
 
   nn::KernelOp maker, columns;
@@ -204,6 +195,14 @@ struct StoreBesideColumnsPass
     for (nn::KernelOp columns : kernels) {
       nn::KernelOp maker = makerOf(columns, target);
       joined += maker && Joined(maker, columns).write();
+    }
+    // Names are left over that only joined kernels read.
+    for (Block &block : getOperation().getBody()) {
+      for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
+        if (isa<nn::ReshapeOp>(op) && op.use_empty()) {
+          op.erase();
+        }
+      }
     }
   }
 

@@ -155,3 +155,25 @@ nn.program @transposed(%x: tensor<6x4xf32>) -> (tensor<6x4xf32>, tensor<1x6xf32>
   }
   nn.return %g, %db : tensor<6x4xf32>, tensor<1x6xf32>
 }
+
+// A name that the second kernel reads twice goes once.
+// CHECK-LABEL: nn.program @twice
+// CHECK-NEXT: nn.kernel columns
+// CHECK: nn.yield
+// CHECK-NEXT: }
+// CHECK-NEXT: nn.return
+nn.program @twice(%x: tensor<2x3x4xf32>) -> (tensor<6x4xf32>, tensor<1x4xf32>) {
+  %g = nn.kernel rows (%a = %x) : (tensor<2x3x4xf32>) -> tensor<6x4xf32> {
+    %r = nn.reshape %a : tensor<2x3x4xf32> -> tensor<6x4xf32>
+    %e = nn.unary exp %r : tensor<6x4xf32> -> tensor<6x4xf32>
+    nn.yield %e : tensor<6x4xf32>
+  }
+  %xr = nn.reshape %x : tensor<2x3x4xf32> -> tensor<6x4xf32>
+  %db = nn.kernel columns (%a = %g, %b = %xr, %c = %xr) : (tensor<6x4xf32>, tensor<6x4xf32>, tensor<6x4xf32>) -> tensor<1x4xf32> {
+    %m = nn.binary mul %a, %b : tensor<6x4xf32>
+    %n = nn.binary mul %m, %c : tensor<6x4xf32>
+    %s = nn.reduce sum %n [0] : tensor<6x4xf32> -> tensor<1x4xf32>
+    nn.yield %s : tensor<1x4xf32>
+  }
+  nn.return %g, %db : tensor<6x4xf32>, tensor<1x4xf32>
+}
