@@ -32,11 +32,10 @@ def advise(model, machine: str | os.PathLike,
     micro-batches, and simulates a step. Nothing runs.
 
     `machine` is one of the project, as "h100-sxm", or a file of figures.
-    `example`, `loss`, `metrics` and `fixed` are as for `zg.compile`. The example is a
-    batch of a step, which says how many samples one has; without it,
-    global_batch= may. Other options are
-    those of `zerograph advise` and of `zg.compile`, as ranks=8: what is given
-    stays as it is.
+    `example`, `loss`, `metrics` and `fixed` are as for `zg.compile`. The example
+    is a batch of a step, which says how many samples one has; without it,
+    global_batch= may. Other options are those of `zerograph advise` and of
+    `zg.compile`, as ranks=8: what is given stays as it is.
 
     Returns a dictionary. Its "trials" are what fits, fastest first, each with
     "samples_per_second", "device_bytes" and "options", for `zg.compile`, of

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import os
 import shutil
 import sys
@@ -16,6 +15,7 @@ from typing import Any
 from ._compile_file import check_options, compile_file
 from ._files import named_by_content
 from ._library import Error, InvalidArgument, library, warn
+from ._options import as_list
 from ._plan import Plan
 
 
@@ -26,10 +26,6 @@ _DECIDED = "must be known while compiling, but depends on"
 def is_module(model) -> bool:
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(model, torch.nn.Module)
-
-
-def _list(value) -> list:
-    return [] if value is None else [value] if isinstance(value, str) else value
 
 
 @dataclass
@@ -43,12 +39,8 @@ class Exported:
     options: dict
     #: Names the plan's groups of parameters, as the optimizer has them.
     groups: list[str]
-    #: Tells whether the loss is a mean over samples.
-    is_mean: Callable[[], bool]
-    #: Checks what `fixed` inputs of a batch decide.
-    decided: Any
-    #: Returns what to do where inputs decide shapes.
-    advise: Callable[[], str]
+    #: Is the `_export.Written`.
+    written: Any
 
 
 def export_to(folder: str, module, example, loss, metrics, fixed, options: dict,
@@ -63,19 +55,16 @@ def export_to(folder: str, module, example, loss, metrics, fixed, options: dict,
         raise InvalidArgument("to export a module, give example=, a batch")
     path = os.path.join(folder, "model.onnx")
     target = str(options.get("target") or "")
-    made = export_and_compare(
+    written = export_and_compare(
         module, example, path, loss, metrics, {}, compare,
         target if target.startswith("host:") else None, fixed)
-    for one in made.says:
+    for one in written.says:
         warn(one)
-    with open(f"{os.path.splitext(path)[0]}.names.json", encoding="utf-8") as file:
-        known = json.load(file)
-    frozen = made.found.freeze + _list(options.get("freeze"))
+    frozen = written.found.freeze + as_list(options.get("freeze"))
     options = {**options, "freeze": frozen or None,
                "metric": list(metrics) or None}
-    options, groups = with_optimizer(module, options, known)
-    return Exported(path, as_batch(module, example, loss), options, groups,
-                    made.is_mean, made.decided, made.advise)
+    options, groups = with_optimizer(module, options, written.known)
+    return Exported(path, as_batch(module, example, loss), options, groups, written)
 
 
 def _compile_exported(made: Exported, folder: str) -> Plan:
@@ -85,7 +74,7 @@ def _compile_exported(made: Exported, folder: str) -> Plan:
                             made.batch, **made.options)
     except Error as error:
         if _DECIDED in str(error):
-            error.args = (str(error) + made.advise(),)
+            error.args = (str(error) + made.written.advise(),)
         raise
 
 
@@ -127,8 +116,8 @@ def _compile_module(module, example, loss, metrics, fixed,
         plan = _compile_exported(made, folder)
         plan.constants = _constants(module)
         plan.groups = made.groups
-        plan.decided = made.decided
-        _warn_of_parts(plan, made.is_mean)
+        plan.decided = made.written.decided
+        _warn_of_parts(plan, made.written.is_mean)
     except BaseException as error:
         remove()
         if isinstance(error, Error):

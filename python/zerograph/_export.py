@@ -103,6 +103,8 @@ class Written:
     """A file that was written."""
 
     found: Comparison
+    #: Has what PyTorch calls the file's initializers.
+    known: dict
     #: Warnings.
     says: list[str]
     #: Tells whether the loss is a mean over samples.
@@ -184,7 +186,7 @@ def export_and_compare(module: torch.nn.Module, example: Any, path: str,
             causes += seen.would_differ_older if older else seen.would_differ
     found.lost = seen.differs + causes + found.lost
     return Written(
-        found, says + seen.differs + causes + differences,
+        found, known, says + seen.differs + causes + differences,
         lambda: seen.is_sum or is_mean_of_halves(module, twice, example.per_sample,
                                                  seen.compute),
         decided.recording.finish() if fixed else None,

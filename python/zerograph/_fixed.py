@@ -13,6 +13,7 @@ import torch
 
 from ._decided import FixedValues
 from ._library import InvalidArgument
+from ._options import as_list
 from ._recorded import Recording
 from ._run import quiet
 from ._written_out import written_out
@@ -20,7 +21,7 @@ from ._written_out import written_out
 
 def checked_names(fixed, batch: Mapping[str, torch.Tensor]) -> list[str]:
     """Returns the names of fixed=, which are those of inputs."""
-    names = [fixed] if isinstance(fixed, str) else list(fixed or ())
+    names = as_list(fixed)
     wrong = [one for one in names if one not in batch]
     if wrong:
         raise InvalidArgument(f"fixed={names}: {wrong[0]!r} is no input; the "

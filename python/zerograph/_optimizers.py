@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from ._library import InvalidArgument
+from ._options import as_list
 
 #: Maps each of PyTorch's optimizers that a plan has to its name here, and what it
 #: reads of a group of parameters.
@@ -143,8 +144,7 @@ def _names_of(optimizer, parameters: dict[str, torch.Tensor]
 
 def _trained(groups: list[list[str]], options: dict) -> list[list[str]]:
     """Returns the groups without names that the options freeze."""
-    frozen = options.get("freeze") or []
-    frozen = [frozen] if isinstance(frozen, str) else frozen
+    frozen = as_list(options.get("freeze"))
     groups = [[name for name in group
                if not any(fnmatch.fnmatchcase(name, one) for one in frozen)]
               for group in groups]
@@ -200,11 +200,10 @@ def with_optimizer(module: torch.nn.Module, options: dict,
         others = [name for name in trained + left if name not in set(names)]
         patterns.append(pattern_of(names, others))
         named[patterns[-1]] = numbers[number]
-    freeze = options.get("freeze") or []
     found = {
         **options, **numbers[most], "optimizer": kind,
         "nesterov": optimizer.param_groups[most].get("nesterov") or None,
         "group": named or None,
-        "freeze": ([freeze] if isinstance(freeze, str) else [*freeze]) +
+        "freeze": as_list(options.get("freeze")) +
                   list(map(_escaped, left)) or None}
     return found, patterns

@@ -35,6 +35,11 @@ _NAMES_OF_OTHERS = {
 _PRECISIONS = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}
 
 
+def as_list(value) -> list:
+    """Returns the values of an option that is given once, several times or not."""
+    return [] if value is None else [value] if isinstance(value, str) else [*value]
+
+
 def _remedy(name: str, value) -> str:
     """Says what to write in place of PyTorch's optimizer or type."""
     if name == "optimizer":

@@ -173,13 +173,10 @@ class Recording:
             result = step.function(*args, **kwargs)
         except Exception as error:
             raise InvalidArgument(
-                f"the batch: what {self._named()} decide cannot be computed: "
+                f"the batch: what {_quoted(self.inputs)} decide cannot be computed: "
                 f"{type(error).__name__}: {error}") from error
         made.update(zip(step.results, (one for one in tree_leaves(result)
                                        if isinstance(one, torch.Tensor))))
-
-    def _named(self) -> str:
-        return ", ".join(f"'{one}'" for one in self.inputs)
 
     def check_parts(self, arrays: Mapping[str, np.ndarray],
                     inputs: list[dict]) -> None:
@@ -243,15 +240,18 @@ def _parts(count: int, samples: int) -> Iterator[tuple[int, int]]:
         begin = end
 
 
+def _quoted(names: tuple[str, ...]) -> str:
+    return ", ".join(f"'{one}'" for one in names)
+
+
 def _short(value) -> str:
     text = str(value)
     return text if len(text) <= 200 else text[:200] + "..."
 
 
 def _refusal(decision: Decision, found) -> InvalidArgument:
-    names = ", ".join(f"'{one}'" for one in decision.inputs)
     return InvalidArgument(
-        f"the batch: {decision.what}, which {names} decides at "
+        f"the batch: {decision.what}, which {_quoted(decision.inputs)} decides at "
         f"{decision.where}, is {_short(found)}, and was {_short(decision.value)} "
         "in the example: fixed= has the plan keep what it decides. Make another "
         "plan, with this batch as the example, or have all batches decide the "

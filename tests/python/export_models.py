@@ -262,6 +262,31 @@ class LeftPadded(nn.Module):
         return self.out(y.transpose(1, 2).flatten(1))
 
 
+def steps_as_pytorch(case, trainer, module, optimizer, example, loss=None,
+                     lr=None):
+    """Makes a step of both, of one loss."""
+    taken = inspect.signature(module.forward).parameters
+    labels = [one for name, one in example.items() if name not in taken]
+    given = {name: one for name, one in example.items() if name in taken}
+    ours = trainer.step(example, lr=lr)
+    optimizer.zero_grad()
+    value = module(**given)
+    value = loss(value, *labels) if loss else value
+    value.backward()
+    optimizer.step()
+    case.assertAlmostEqual(ours, float(value.detach()), 5)
+
+
+def ends_as_pytorch(trainer, module):
+    """Compares what steps have made of parameters and buffers."""
+    trained = copy.deepcopy(module)
+    trainer.load_into(trained)
+    arrays = trained.state_dict()
+    for name, one in module.state_dict().items():
+        np.testing.assert_allclose(arrays[name], one, rtol=1e-4, atol=1e-5,
+                                   err_msg=name)
+
+
 class ExportCase(Case):
 
     def setUp(self):
@@ -286,29 +311,15 @@ class ExportCase(Case):
                           rate=0.5, **options):
         """Compares three steps and what they make of the parameters."""
         example = example or {"x": self.x, "labels": self.labels}
-        taken = inspect.signature(module.forward).parameters
-        labels = [one for name, one in example.items() if name not in taken]
-        given = {name: one for name, one in example.items() if name in taken}
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             plan = zg.compile(module, example, loss, optimizer="sgd", lr=rate,
                               **options)
-        trained = copy.deepcopy(module)
         optimizer = torch.optim.SGD(module.parameters(), rate)
         with zg.Trainer(plan) as trainer:
             for _ in range(3):
-                ours = trainer.step(example)
-                optimizer.zero_grad()
-                value = module(**given)
-                value = loss(value, *labels) if loss else value
-                value.backward()
-                optimizer.step()
-                self.assertAlmostEqual(ours, float(value.detach()), 5)
-            trainer.load_into(trained)
-        arrays = trained.state_dict()
-        for name, one in module.state_dict().items():
-            np.testing.assert_allclose(arrays[name], one, rtol=1e-4, atol=1e-5,
-                                       err_msg=name)
+                steps_as_pytorch(self, trainer, module, optimizer, example, loss)
+            ends_as_pytorch(trainer, module)
 
     def lost(self, module, example, *parts, **options):
         found = self.export(module, example, **options)

@@ -7,7 +7,7 @@ need("torch", "onnx", "onnxscript")
 
 import torch  # noqa: E402
 import zerograph as zg  # noqa: E402
-from export_models import ExportCase  # noqa: E402
+from export_models import ExportCase, steps_as_pytorch  # noqa: E402
 from support import main  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
@@ -135,13 +135,7 @@ class ExportRecurrent(ExportCase):
         optimizer = torch.optim.SGD(module.parameters(), 0.1)
         with zg.Trainer(plan) as trainer:
             for batch in batches * 2:
-                ours = trainer.step(batch)
-                optimizer.zero_grad()
-                value = F.mse_loss(module(batch["x"], batch["lengths"]),
-                                   batch["goal"])
-                value.backward()
-                optimizer.step()
-                self.assertAlmostEqual(ours, value.item(), 5)
+                steps_as_pytorch(self, trainer, module, optimizer, batch, F.mse_loss)
 
     def test_projections_are_refused(self):
         layer = Layer(nn.LSTM(5, 8, proj_size=4))

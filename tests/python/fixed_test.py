@@ -5,7 +5,6 @@ from package import need
 
 need("torch", "onnx", "onnxscript")
 
-import copy  # noqa: E402
 import logging  # noqa: E402
 import math  # noqa: E402
 import subprocess  # noqa: E402
@@ -14,7 +13,8 @@ import warnings  # noqa: E402
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
 import zerograph as zg  # noqa: E402
-from export_models import Classifier  # noqa: E402
+from export_models import (Classifier, ends_as_pytorch,  # noqa: E402
+                           steps_as_pytorch)
 from fixed_models import Forked, Grids, Masked, Real, masks  # noqa: E402
 from support import BIN, Case, main  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
@@ -56,24 +56,14 @@ class Fixed(Case):
         """Compares steps with PyTorch's, and has others refused: of each its
         batch, and what the refusal says."""
         plan = self.compile(module, batches[0], fixed, **options)
-        trained = copy.deepcopy(module)
         optimizer = torch.optim.SGD(module.parameters(), 0.1)
         with zg.Trainer(plan) as trainer:
             for batch in batches:
                 for other, text in wrong:
                     with self.assertRaisesRegex(zg.InvalidArgument, text):
                         trainer.step(other)
-                ours = trainer.step(batch)
-                optimizer.zero_grad()
-                loss = module(**batch)
-                loss.backward()
-                optimizer.step()
-                self.assertAlmostEqual(ours, float(loss.detach()), 5)
-            trainer.load_into(trained)
-        arrays = trained.state_dict()
-        for name, one in module.state_dict().items():
-            np.testing.assert_allclose(arrays[name], one, rtol=1e-4, atol=1e-5,
-                                       err_msg=name)
+                steps_as_pytorch(self, trainer, module, optimizer, batch)
+            ends_as_pytorch(trainer, module)
         return plan
 
     def test_counts_of_masks(self):
@@ -175,12 +165,16 @@ class Fixed(Case):
                             accumulate=2)
         batch = {name: torch.cat([one[name] for one in parts])
                  for name in parts[0]}
+        other = {**batch, "grid": batch["grid"].flip(0)}
+        self.steps_with_mean(plan, module, parts, batch, other, "'grid' decides")
+
+    def steps_with_mean(self, plan, module, parts, batch, other, text):
+        """Makes a step of the mean of the parts' losses, and refuses another."""
         with zg.Trainer(plan) as trainer:
             own = np.mean([float(module(**one).detach()) for one in parts])
             self.assertAlmostEqual(trainer.step(batch), own, 5)
-            batch["grid"] = batch["grid"].flip(0)
-            with self.assertRaisesRegex(zg.InvalidArgument, "'grid' decides"):
-                trainer.step(batch)
+            with self.assertRaisesRegex(zg.InvalidArgument, text):
+                trainer.step(other)
 
     def test_rows_that_decide(self):
         """A sample has several rows, and those of a micro-batch are looked at."""
@@ -197,12 +191,9 @@ class Fixed(Case):
                             accumulate=2)
         whole = {name: torch.cat([one[name] for one in parts])
                  for name in parts[0]}
-        with zg.Trainer(plan) as trainer:
-            own = np.mean([float(module(**one).detach()) for one in parts])
-            self.assertAlmostEqual(trainer.step(whole), own, 5)
-            whole["pictures"][17] = 0
-            with self.assertRaisesRegex(zg.InvalidArgument, "is 7, and was 8"):
-                trainer.step(whole)
+        other = {name: one.clone() for name, one in whole.items()}
+        other["pictures"][17] = 0
+        self.steps_with_mean(plan, module, parts, whole, other, "is 7, and was 8")
 
     def test_files(self):
         """The loss of a batch that decides otherwise is NaN, if nobody looks before
