@@ -31,13 +31,18 @@ int64_t workspaceBytes(StringRef architecture) {
 
 } // namespace
 
+/// Returns whether cuBLASLt and cuDNN compute with elements of this type.
+static bool isOfLibraries(Type elementType) {
+  return elementType.isF32() || elementType.isF64() || elementType.isF16() ||
+         elementType.isBF16();
+}
+
 bool CudaTargetInfo::hasMatmul(Type elementType) const {
-  return target.library && (elementType.isF32() || elementType.isF64() ||
-                            elementType.isF16() || elementType.isBF16());
+  return target.library && isOfLibraries(elementType);
 }
 
 bool CudaTargetInfo::hasConvolution(Type elementType) const {
-  return target.convolution && (elementType.isF32() || elementType.isF64());
+  return target.convolution && isOfLibraries(elementType);
 }
 
 // By shape and architecture alone, so that everything that the library chooses

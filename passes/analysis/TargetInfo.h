@@ -43,11 +43,6 @@ public:
   /// rest is not asked.
   virtual bool hasMatmul(Type elementType) const = 0;
 
-  /// Returns whether the library multiplies f16 or bf16 only once they are f32.
-  bool multipliesWidened(Type half) const {
-    return !hasMatmul(half) && hasMatmul(Float32Type::get(half.getContext()));
-  }
-
   /// Returns whether the library copies a right factor of this element type
   /// that is stored transposed for each product, and multiplies one that is not
   /// where it lies.
@@ -63,9 +58,23 @@ public:
   virtual int64_t rowAlignment() const { return 1; }
 
   /// Returns whether the library computes convolutions of this element type,
-  /// f32 or f64; if not, they become products of matrices before kernels are
-  /// formed.
+  /// to a result of that type. If it has neither those of f16 or bf16 nor of
+  /// f32, they become products of matrices before kernels are formed.
   virtual bool hasConvolution(Type elementType) const = 0;
+
+  /// As hasMatmul or hasConvolution, whichever `product` is.
+  bool hasProduct(Operation *product, Type elementType) const {
+    return isa<nn::ConvolutionOp>(product) ? hasConvolution(elementType)
+                                           : hasMatmul(elementType);
+  }
+
+  /// Returns whether `product` is of f16 or bf16, and the library computes it
+  /// only once they are f32.
+  bool widensProduct(Operation *product) const {
+    Type element = getElementTypeOrSelf(product->getOperand(0));
+    return nn::isHalf(element) && !hasProduct(product, element) &&
+           hasProduct(product, Float32Type::get(element.getContext()));
+  }
 
   /// As matmulScratchBytes.
   virtual llvm::FailureOr<int64_t>
@@ -110,7 +119,7 @@ public:
     return elementType.isF32();
   }
   bool hasConvolution(Type elementType) const override {
-    return elementType.isF32();
+    return hasMatmul(elementType);
   }
   bool splitsRowsOfColumns(int64_t, int64_t, int64_t) const override {
     return true;

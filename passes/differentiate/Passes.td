@@ -194,8 +194,7 @@ def LowerPrecision : Pass<"nn-lower-precision", "::mlir::ModuleOp"> {
     bits is imported as one of f32.) Each use of a parameter has a rounding of
     its own, so that its gradient is a sum in f32.
 
-    A convolution is one of f32 between roundings: no library is asked for one
-    of 16 bits. Marks the module with `nn.precision`.
+    Marks the module with `nn.precision`.
 
     reassociates: rounds what was not rounded.
   }];

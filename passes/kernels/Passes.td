@@ -202,9 +202,10 @@ def WidenHalf : Pass<"nn-widen-half", "::mlir::zg::nn::ProgramOp"> {
     Every op that computes with f16 or bf16 takes its operands converted to f32,
     and its result is rounded to nearest even. What only moves numbers (views,
     select, gather) stays as it is, and so do products by the target's library
-    (`TargetInfo::hasMatmul`): if it takes f32 alone, `nn-widen-products` widens
-    them. A conversion between one of the two and f64 or an integer goes through
-    f32.
+    (`TargetInfo::hasProduct`): if it takes f32 alone, `nn-widen-products` widens
+    them. If it takes convolutions of 16 bits, it rounds their results: the
+    gradient of weights, which would be the sum in f32, is converted from that. A
+    conversion between one of the two and f64 or an integer goes through f32.
 
     bitwise: an element's value is that of the op alone, whatever it is fused
     with.
@@ -216,7 +217,7 @@ def WidenHalf : Pass<"nn-widen-half", "::mlir::zg::nn::ProgramOp"> {
 def WidenProducts : Pass<"nn-widen-products", "::mlir::zg::nn::ProgramOp"> {
   let summary = "Multiplies f16 and bf16 by a library of f32.";
   let description = [{
-    Where the library takes f32 alone (`TargetInfo::multipliesWidened`), each
+    Where the library takes f32 alone (`TargetInfo::widensProduct`), each
     product gets kernels of its own that convert its operands right before it,
     and one right after it that rounds the result. So what lives on, from
     forward to backward, has 16 bits: a conversion that several products share

@@ -27,13 +27,20 @@ Value convert(OpBuilder &builder, Location location, Value value,
 
 /// Returns whether the op is widened where it has halves.
 bool isWidened(Operation *op, const TargetInfo &target) {
-  if (auto matmul = dyn_cast<nn::MatmulOp>(op)) {
-    // Libraries that take half matrices add in f32. For one of f32 alone
+  if (nn::isProduct(op)) {
+    // Libraries that take halves add in f32. For one of f32 alone
     // `nn-widen-products` converts, when it is known what is stored.
-    Type half = elementOf(matmul.getLhs().getType());
-    return !target.hasMatmul(half) && !target.multipliesWidened(half);
+    Type half = elementOf(op->getOperand(0).getType());
+    return !target.hasProduct(op, half) && !target.widensProduct(op);
   }
   return nn::computes(op);
+}
+
+/// Returns whether the op is a convolution of halves by the library to f32.
+bool givesSums(Operation *op, const TargetInfo &target) {
+  return isa<nn::ConvolutionOp>(op) && !target.widensProduct(op) &&
+         elementOf(op->getOperand(0).getType()) !=
+             elementOf(op->getResult(0).getType());
 }
 
 /// The same op on f32, with conversions around it.
@@ -55,6 +62,17 @@ void widen(Operation *op) {
     Value narrow = convert(builder, op->getLoc(), result, half);
     result.replaceAllUsesExcept(narrow, narrow.getDefiningOp());
   }
+}
+
+/// Makes the library round a gradient of weights, whose sums it does not give.
+void roundSums(nn::ConvolutionOp op) {
+  Type half = elementOf(op.getLhs().getType());
+  Type sums = op.getType();
+  OpBuilder builder(op);
+  builder.setInsertionPointAfter(op);
+  op.getResult().setType(op.getType().clone(half));
+  Value wide = convert(builder, op.getLoc(), op, elementOf(sums));
+  op.getResult().replaceAllUsesExcept(wide, wide.getDefiningOp());
 }
 
 /// Between half and anything else but f32 a conversion goes through f32.
@@ -79,16 +97,19 @@ struct WidenHalfPass : nn::impl::WidenHalfBase<WidenHalfPass> {
     getOperation().walk([&](Operation *op) {
       bool half = llvm::any_of(op->getOperandTypes(), isHalfTensor) ||
                   llvm::any_of(op->getResultTypes(), isHalfTensor);
-      if (half && (isWidened(op, target) || isa<nn::ConvertOp>(op))) {
+      if (half && (isWidened(op, target) || isa<nn::ConvertOp>(op) ||
+                   givesSums(op, target))) {
         ops.push_back(op);
       }
     });
     for (Operation *op : ops) {
       if (auto conversion = dyn_cast<nn::ConvertOp>(op)) {
         widened += splitConvert(conversion);
-      } else {
+      } else if (isWidened(op, target)) {
         widen(op);
         ++widened;
+      } else {
+        roundSums(cast<nn::ConvolutionOp>(op));
       }
     }
   }

@@ -56,20 +56,26 @@ Value addBias(OpBuilder &builder, Location location, Value product, Value bias,
       });
 }
 
-void widen(nn::MatmulOp matmul) {
-  OpBuilder builder(matmul);
-  Location location = matmul.getLoc();
-  Type wide = builder.getF32Type();
-  // A bias of halves is added where the sum is rounded.
-  Value bias = matmul.getBias();
-  if (bias && nn::isHalf(getElementTypeOrSelf(bias))) {
-    matmul.getBiasMutable().clear();
-  } else {
-    bias = {};
+/// Takes from a product the bias of halves that it adds, which is to be added
+/// where the sum is rounded; null: it has none.
+Value takeBias(Operation *product) {
+  auto matmul = dyn_cast<nn::MatmulOp>(product);
+  Value bias = matmul ? matmul.getBias() : Value();
+  if (!bias || !nn::isHalf(getElementTypeOrSelf(bias))) {
+    return {};
   }
+  matmul.getBiasMutable().clear();
+  return bias;
+}
+
+void widen(Operation *op) {
+  OpBuilder builder(op);
+  Location location = op->getLoc();
+  Type wide = builder.getF32Type();
+  Value bias = takeBias(op);
   // One conversion of what is multiplied by itself.
   llvm::SmallDenseMap<Value, Value, 2> converted;
-  for (OpOperand &operand : matmul->getOpOperands()) {
+  for (OpOperand &operand : op->getOpOperands()) {
     if (operand.get().getType() == withElement(operand.get(), wide)) {
       continue; // what the products are added to
     }
@@ -80,13 +86,13 @@ void widen(nn::MatmulOp matmul) {
     }
     operand.set(value);
   }
-  Value product = matmul.getResult();
+  Value product = op->getResult(0);
   Type half = product.getType();
   if (half == withElement(product, wide)) {
     return;
   }
   product.setType(withElement(product, wide));
-  builder.setInsertionPointAfter(matmul);
+  builder.setInsertionPointAfter(op);
   Value rounded = bias ? addBias(builder, location, product, bias, half)
                        : convert(builder, location, product, half);
   product.replaceAllUsesExcept(rounded, rounded.getDefiningOp());
@@ -96,16 +102,13 @@ struct WidenProductsPass : nn::impl::WidenProductsBase<WidenProductsPass> {
   explicit WidenProductsPass(const TargetInfo &target) : target(target) {}
 
   void runOnOperation() override {
-    SmallVector<nn::MatmulOp> products;
-    getOperation().walk([&](nn::MatmulOp matmul) {
-      Type element = getElementTypeOrSelf(matmul.getLhs());
-      if (nn::isHalf(element) && target.multipliesWidened(element)) {
-        products.push_back(matmul);
+    SmallVector<Operation *> products;
+    getOperation().walk([&](Operation *op) {
+      if (nn::isProduct(op) && target.widensProduct(op)) {
+        products.push_back(op);
       }
     });
-    for (nn::MatmulOp matmul : products) {
-      widen(matmul);
-    }
+    llvm::for_each(products, widen);
     widened += products.size();
   }
 

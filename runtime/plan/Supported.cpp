@@ -30,7 +30,7 @@ const DeviceRow kDevices[] = {
     {"host", {plan::F32, plan::BF16}, {plan::F32}, false},
     {"cuda",
      {plan::F32, plan::F64, plan::F16, plan::BF16},
-     {plan::F32, plan::F64},
+     {plan::F32, plan::F64, plan::F16, plan::BF16},
      true}};
 
 /// Returns the row of a device; null where there is none.
@@ -85,10 +85,8 @@ absl::Span<const plan::ElementType> multiplied(const plan::Target &device) {
   return rowOf(device.device()).multiplies;
 }
 
-bool canConvolve(const plan::Target &device, plan::ElementType type) {
-  const std::vector<plan::ElementType> &types =
-      rowOf(device.device()).convolves;
-  return std::find(types.begin(), types.end(), type) != types.end();
+absl::Span<const plan::ElementType> convolved(const plan::Target &device) {
+  return rowOf(device.device()).convolves;
 }
 
 bool isGpu(absl::string_view name) { return rowOf(name).gpu; }

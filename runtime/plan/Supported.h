@@ -31,9 +31,9 @@ absl::Status needReducible(plan::ElementType wire,
 /// Products of other types are generated kernels.
 absl::Span<const plan::ElementType> multiplied(const plan::Target &device);
 
-/// Returns whether a device's library takes convolutions of this type. Those of
-/// other types are generated products.
-bool canConvolve(const plan::Target &device, plan::ElementType type);
+/// Types that a device's library convolves. Convolutions of other types are
+/// products.
+absl::Span<const plan::ElementType> convolved(const plan::Target &device);
 
 /// Returns whether a device is a GPU: its modules are PTX for the architecture
 /// that it names, its library may round to TF32 and counts in 32 bits.

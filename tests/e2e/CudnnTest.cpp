@@ -47,14 +47,20 @@ Outcome trainEmulated(const Training &training, uint32_t seed) {
   return outcome;
 }
 
-int countConvolutions(const plan::Plan &plan) {
-  int count = 0;
+std::vector<const plan::Step *> convolutionsOf(const plan::Plan &plan) {
+  std::vector<const plan::Step *> found;
   for (const plan::Program &program : plan.programs()) {
     for (const plan::Step &step : program.steps()) {
-      count += step.has_convolution();
+      if (step.has_convolution()) {
+        found.push_back(&step);
+      }
     }
   }
-  return count;
+  return found;
+}
+
+size_t countConvolutions(const plan::Plan &plan) {
+  return convolutionsOf(plan).size();
 }
 
 using CudnnTraining = FolderCase;
@@ -64,7 +70,7 @@ TEST_F(CudnnTraining, ResnetMiniIsNearPyTorch) {
   Outcome outcome = trainEmulated(training, 1);
   expectLosses(training, outcome);
   expectGradients(training, outcome);
-  EXPECT_GT(countConvolutions(outcome.plan), 10);
+  EXPECT_GT(countConvolutions(outcome.plan), 10u);
   EXPECT_EQ(outcome.plan.devices(0).math_library(), "cuBLASLt, cuDNN");
 }
 
@@ -88,18 +94,43 @@ TEST_F(CudnnTraining, TheSameBitsForAllStages) {
   }
 }
 
+// Tensor cores multiply 16 bits, and PyTorch's losses are as near as with the
+// CPU. Stages change no bits.
+TEST_F(CudnnTraining, SixteenBits) {
+  const std::tuple<const char *, plan::ElementType, double> kPrecisions[] = {
+      {"bf16", plan::BF16, 0.01}, {"fp16", plan::F16, 0.002}};
+  for (auto [precision, type, tolerance] : kPrecisions) {
+    Training training = resnet();
+    training.precision = precision;
+    training.also = [](CompileOptions &options) {
+      options.initial_scale_power = 8; // no step is skipped
+    };
+    Outcome outcome = trainEmulated(training, 1);
+    for (const plan::Step *step : convolutionsOf(outcome.plan)) {
+      EXPECT_EQ(step->convolution().element_type(), type) << step->name();
+    }
+    double expected =
+        loadReference(training.model).runs.at(training.run).losses.at(0);
+    EXPECT_NEAR(outcome.result.losses.at(0) / expected, 1, tolerance);
+    training.ranks = 2;
+    outcome = trainEmulated(training, 2);
+    training.zero_stage = 3;
+    expectSameOutcome(outcome, trainEmulated(training, 3), precision);
+  }
+}
+
 // Without cuDNN where the plan was made for it.
 TEST_F(CudnnTraining, WithGeneratedConvolutionsThereAreNone) {
   Training training = resnet();
   training.convolution = "generated";
-  EXPECT_EQ(countConvolutions(compilePlan(training)), 0);
+  EXPECT_EQ(countConvolutions(compilePlan(training)), 0u);
   training.convolution = ""; // the emulated target's default
-  EXPECT_EQ(countConvolutions(compilePlan(training)), 0);
+  EXPECT_EQ(countConvolutions(compilePlan(training)), 0u);
   training.target = "host";
   training.matmul = "generated";
-  EXPECT_EQ(countConvolutions(compilePlan(training)), 0);
+  EXPECT_EQ(countConvolutions(compilePlan(training)), 0u);
   training.convolution = "library";
-  EXPECT_GT(countConvolutions(compilePlan(training)), 10);
+  EXPECT_GT(countConvolutions(compilePlan(training)), 10u);
 }
 
 } // namespace

@@ -2,8 +2,6 @@
 
 #include "tests/emulator/Convolution.h"
 
-#include "tests/emulator/Product.h"
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
@@ -34,8 +32,9 @@ public:
       : c(c), sums(sums), random(random) {
     for (int i = 0; i < 3; ++i) {
       values[i].resize(size_t(countOf(c.tensors[i])));
-      if (i != c.result) {
-        std::memcpy(values[i].data(), memory[i], c.bytes(i));
+      for (size_t n = 0; i != c.result && n < values[i].size(); ++n) {
+        values[i][n] = T(loadElement(
+            c.type, memory[i] + n * emulator::elementBytes(c.type)));
       }
     }
     if (sums == Sums::Rough) {
@@ -78,7 +77,7 @@ public:
 
   /// Stores a value: for halves, by way of the workspace.
   void store(char *to, char *workspace) {
-    const size_t bytes = c.bytes(c.result);
+    const size_t bytes = parts[0].size() * sizeof(T);
     if (workspace && sums == Sums::Halves) {
       for (int i : {0, 1}) {
         std::memcpy(workspace + size_t(i) * bytes, parts[i].data(), bytes);
@@ -90,7 +89,10 @@ public:
     for (size_t i = 0; i < parts[0].size(); ++i) {
       parts[0][i] += parts[1][i];
     }
-    std::memcpy(to, parts[0].data(), bytes);
+    for (size_t i = 0; i < parts[0].size(); ++i) {
+      storeElement(c.type, to + i * emulator::elementBytes(c.type),
+                   double(parts[0][i]));
+    }
   }
 
 private:
@@ -158,11 +160,15 @@ std::string Convolution::wrong() const {
 }
 
 uint64_t Convolution::bytes(int tensor) const {
-  return uint64_t(countOf(tensors[tensor])) * elementBytes();
+  return uint64_t(countOf(tensors[tensor])) * emulator::elementBytes(type);
+}
+
+uint64_t Convolution::workspaceBytes() const {
+  return uint64_t(countOf(tensors[result])) * 2 * (type == CUDA_R_64F ? 8 : 4);
 }
 
 std::string Convolution::text() const {
-  std::string text = absl::StrCat(result, f64);
+  std::string text = absl::StrCat(result, ",", type);
   for (const Sizes &sizes :
        {tensors[0], tensors[1], tensors[2], strides, low, high, dilations}) {
     absl::StrAppend(&text, ";", absl::StrJoin(sizes, ","));
@@ -177,5 +183,5 @@ void Convolution::compute(Sums sums, char *const (&memory)[3], char *workspace,
     work.run();
     work.store(memory[result], workspace);
   };
-  f64 ? as(double()) : as(float());
+  type == CUDA_R_64F ? as(double()) : as(float());
 }

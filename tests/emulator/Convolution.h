@@ -3,7 +3,8 @@
 #ifndef ZEROGRAPH_TESTS_EMULATOR_CONVOLUTION_H
 #define ZEROGRAPH_TESTS_EMULATOR_CONVOLUTION_H
 
-#include <cstdint>
+#include "tests/emulator/Elements.h"
+
 #include <random>
 #include <string>
 #include <vector>
@@ -22,18 +23,17 @@ struct Convolution {
     Rough     ///< one after the other, of operands rounded to 11 bits
   };
 
-  int result = 2; ///< 0: x, 1: w, 2: y
-  bool f64 = false;
-  Sizes tensors[3]; ///< x, w and y
+  int result = 2;                   ///< 0: x, 1: w, 2: y
+  cudaDataType_t type = CUDA_R_32F; ///< sums are of f32 or, of f64, of that
+  Sizes tensors[3];                 ///< x, w and y
   int64_t ids[3] = {}, alignments[3] = {};
   Sizes strides, low, high, dilations;
 
   /// Empty, or why the tensors are no convolution.
   std::string wrong() const;
-  uint64_t elementBytes() const { return f64 ? 8 : 4; }
   uint64_t bytes(int tensor) const;
-  /// Returns the bytes of `Halves`.
-  uint64_t workspaceBytes() const { return 2 * bytes(result); }
+  /// Returns the bytes of the sums of `Halves`.
+  uint64_t workspaceBytes() const;
   /// Tells them apart.
   std::string text() const;
 

@@ -88,6 +88,28 @@ std::string wrongWindows(const Descriptor &descriptor) {
              : "only the cross-correlation is emulated";
 }
 
+/// What goes with tensors of a type.
+struct Types {
+  int32_t tensors;
+  cudaDataType_t elements;
+  int32_t sums, factors;
+};
+
+/// Returns the row of tensors that all have one type; null: it is not emulated.
+const Types *typesOf(const std::set<int32_t> &tensors) {
+  static const Types kRows[] = {
+      {CUDNN_DATA_FLOAT, CUDA_R_32F, CUDNN_DATA_FLOAT, CUDNN_TYPE_FLOAT},
+      {CUDNN_DATA_DOUBLE, CUDA_R_64F, CUDNN_DATA_DOUBLE, CUDNN_TYPE_DOUBLE},
+      {CUDNN_DATA_HALF, CUDA_R_16F, CUDNN_DATA_FLOAT, CUDNN_TYPE_FLOAT},
+      {CUDNN_DATA_BFLOAT16, CUDA_R_16BF, CUDNN_DATA_FLOAT, CUDNN_TYPE_FLOAT}};
+  for (const Types &row : kRows) {
+    if (tensors == std::set<int32_t>{row.tensors}) {
+      return &row;
+    }
+  }
+  return nullptr;
+}
+
 } // namespace
 
 std::string Cudnn::finishOperation(Descriptor &descriptor) {
@@ -116,18 +138,19 @@ std::string Cudnn::finishOperation(Descriptor &descriptor) {
     types.insert(read.one<int32_t>(CUDNN_ATTR_TENSOR_DATA_TYPE));
   }
   Read read{*windows};
-  types.insert(read.one<int32_t>(CUDNN_ATTR_CONVOLUTION_COMP_TYPE));
-  c.f64 = types.contains(CUDNN_DATA_DOUBLE);
+  const auto sums = read.one<int32_t>(CUDNN_ATTR_CONVOLUTION_COMP_TYPE);
   c.strides = read.sizes(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES);
   c.low = read.sizes(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS);
   c.high = read.sizes(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS);
   c.dilations = read.sizes(CUDNN_ATTR_CONVOLUTION_DILATIONS);
-  int factor = c.f64 ? CUDNN_TYPE_DOUBLE : CUDNN_TYPE_FLOAT;
-  if (types.size() != 1 || !(c.f64 || types.contains(CUDNN_DATA_FLOAT)) ||
-      descriptor.values.at(names.alpha).type != factor ||
-      descriptor.values.at(names.beta).type != factor) {
-    return "only f32 and f64 are emulated, of all tensors, sums and factors";
+  const Types *known = typesOf(types);
+  if (!known || sums != known->sums ||
+      descriptor.values.at(names.alpha).type != known->factors ||
+      descriptor.values.at(names.beta).type != known->factors) {
+    return "only tensors of one type are emulated, with sums and factors of "
+           "f64 of f64, else of f32";
   }
+  c.type = known->elements;
   if (!own.isOne(names.alpha, 1) || !own.isOne(names.beta, 0) ||
       std::set<int64_t>(std::begin(c.ids), std::end(c.ids)).size() != 3) {
     return "only a result that replaces what was there, of three tensors with "

@@ -77,6 +77,11 @@ TEST_F(CudnnTest, AgreesWithLoops) {
       EXPECT_LT(one.error(run(one)), 3e-6) << shape.name << " kind " << kind;
       OneConvolution wide(shape, kind, plan::F64);
       EXPECT_LT(wide.error(run(wide)), 1e-13) << shape.name << " kind " << kind;
+      for (plan::ElementType half : {plan::BF16, plan::F16}) {
+        OneConvolution narrow(shape, kind, half, kEnough);
+        EXPECT_LT(narrow.error(run(narrow)), half == plan::BF16 ? 4e-3 : 5e-4)
+            << shape.name << " kind " << kind;
+      }
     }
   }
 }
@@ -89,6 +94,9 @@ TEST_F(CudnnTest, TheFirstEngineThatMayBeUsed) {
   run(OneConvolution(plain, plan::CONVOLVE));
   EXPECT_THAT(engines, ElementsAre(0));
   run(OneConvolution(plain, plan::CONVOLVE, plan::F32, kEnough, /*tf32=*/true));
+  EXPECT_THAT(engines, ElementsAre(21));
+  // Those of 16 bits multiply on tensor cores whatever the plan allows.
+  run(OneConvolution(plain, plan::CONVOLVE, plan::BF16, kEnough));
   EXPECT_THAT(engines, ElementsAre(21));
 }
 
@@ -197,8 +205,9 @@ TEST_F(CudnnTest, ALibraryThatDoesNotStart) {
 
 TEST_F(CudnnTest, AnotherTypeIsRefused) {
   OneConvolution one(plain, plan::CONVOLVE);
-  one.step->mutable_convolution()->set_element_type(plan::BF16);
-  expectSays(refused(one), "step 0 'conv'", "takes F32 and F64, found BF16");
+  one.step->mutable_convolution()->set_element_type(plan::I32);
+  expectSays(refused(one), "step 0 'conv'",
+             "takes F32, F64, F16 and BF16, found I32");
 }
 
 TEST_F(CudnnTest, AnEnvironmentThatChangesConvolutionsIsRefused) {

@@ -3,7 +3,7 @@
 #ifndef ZEROGRAPH_TESTS_EMULATOR_PRODUCT_H
 #define ZEROGRAPH_TESTS_EMULATOR_PRODUCT_H
 
-#include "runtime/device/cuda/CublasLtApi.h"
+#include "tests/emulator/Elements.h"
 
 #include <random>
 
@@ -18,7 +18,7 @@ struct Matrices {
   int32_t count = 1;
   int64_t stride = 0;
 
-  uint64_t elementBytes() const; ///< 0 of a type that is not known
+  uint64_t elementBytes() const { return emulator::elementBytes(type); }
   /// From the first element to after the last.
   uint64_t bytes() const;
 };
@@ -50,9 +50,6 @@ struct Product {
   void multiply(const char *a, const char *b, const char *bias, char *d,
                 char *workspace, std::mt19937 &random) const;
 };
-
-/// To the nearest float with `dropped` bits less, ties to even.
-float rounded(float value, int dropped);
 
 } // namespace zerograph::emulator
 

@@ -26,15 +26,18 @@ protected:
 // Tests what cannot be seen without a GPU: that the engines do what was
 // understood of them, without TF32.
 TEST_F(GpuConvolution, AgreesWithLoops) {
+  const std::pair<plan::ElementType, double> kTypes[] = {{plan::F32, 1e-5},
+                                                         {plan::F64, 1e-12},
+                                                         {plan::F16, 5e-4},
+                                                         {plan::BF16, 4e-3}};
   for (const ConvolutionShape &shape : convolutionShapes()) {
     for (plan::ConvolutionKind kind : kConvolutionKinds) {
-      for (plan::ElementType type : {plan::F32, plan::F64}) {
+      for (const auto &[type, most] : kTypes) {
         OneConvolution one(shape, kind, type, 8 << 20);
         std::string memory = one.memory();
         auto choices = runCudnn(one, memory);
         ASSERT_TRUE(choices.ok()) << shape.name << ": " << choices.status();
-        EXPECT_LT(one.error(one.result(memory)),
-                  type == plan::F64 ? 1e-12 : 1e-5)
+        EXPECT_LT(one.error(one.result(memory)), most)
             << shape.name << " kind " << kind << ", " << *choices;
         std::string again = one.memory();
         ASSERT_TRUE(runCudnn(one, again).ok());

@@ -147,6 +147,9 @@ ConvolutionCase::ConvolutionCase(const ConvolutionShape &shape,
   for (std::vector<double> &tensor : tensors) {
     for (double &value : tensor) {
       value = values(random);
+      if (type == plan::BF16 || type == plan::F16) {
+        value = std::round(value * 128) / 128;
+      }
     }
   }
 }

@@ -34,7 +34,7 @@ const std::vector<ConvolutionShape> &convolutionShapes();
 inline constexpr plan::ConvolutionKind kConvolutionKinds[] = {
     plan::CONVOLVE, plan::INPUT_GRADIENT, plan::WEIGHTS_GRADIENT};
 
-/// One of them, with random values from -1 to 1, which f32 holds.
+/// One of them, with random values from -1 to 1 that the type, or f32, holds.
 struct ConvolutionCase {
   ConvolutionCase(const ConvolutionShape &shape, plan::ConvolutionKind kind,
                   plan::ElementType type = plan::F32);

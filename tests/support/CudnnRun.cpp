@@ -5,6 +5,8 @@
 #include "runtime/device/cuda/CudaBuffer.h"
 #include "runtime/device/cuda/Cudnn.h"
 #include "runtime/device/cuda/LibraryWorkspace.h"
+#include "runtime/plan/Describe.h"
+#include "runtime/state/Convert.h"
 
 #include <cstring>
 
@@ -42,30 +44,40 @@ void OneConvolution::add(uint64_t bytes) {
   arena += (bytes + 63) / 64 * 64;
 }
 
+uint64_t OneConvolution::elementBytes() const {
+  return elementSize(convolution.element_type());
+}
+
 std::string OneConvolution::memory() const {
   std::string memory(arena, char(0xff));
   for (int access : {0, 1}) {
     const auto &values = tensors[size_t(order()[size_t(access)])];
-    for (size_t i = 0; i < values.size(); ++i) {
-      float narrow = float(values[i]);
-      std::memcpy(memory.data() + offset(access) + i * elementBytes(),
-                  wide() ? static_cast<const void *>(&values[i]) : &narrow,
-                  elementBytes());
+    char *to = memory.data() + offset(access);
+    if (convolution.element_type() == plan::F64) {
+      std::memcpy(to, values.data(), values.size() * sizeof(double));
+      continue;
     }
+    std::vector<float> floats(values.begin(), values.end());
+    convertElements(plan::F32, reinterpret_cast<std::byte *>(floats.data()),
+                    convolution.element_type(),
+                    reinterpret_cast<std::byte *>(to), floats.size());
   }
   return memory;
 }
 
 std::vector<double> OneConvolution::result(const std::string &memory) const {
-  std::vector<double> values(tensors[size_t(order()[2])].size());
-  for (size_t i = 0; i < values.size(); ++i) {
-    float narrow = 0;
-    void *to = wide() ? static_cast<void *>(&values[i]) : &narrow;
-    std::memcpy(to, memory.data() + offset(2) + i * elementBytes(),
-                elementBytes());
-    values[i] = wide() ? values[i] : double(narrow);
+  const size_t count = tensors[size_t(order()[2])].size();
+  const char *from = memory.data() + offset(2);
+  std::vector<double> values(count);
+  if (convolution.element_type() == plan::F64) {
+    std::memcpy(values.data(), from, count * sizeof(double));
+    return values;
   }
-  return values;
+  std::vector<float> floats(count);
+  convertElements(convolution.element_type(),
+                  reinterpret_cast<const std::byte *>(from), plan::F32,
+                  reinterpret_cast<std::byte *>(floats.data()), count);
+  return std::vector<double>(floats.begin(), floats.end());
 }
 
 absl::StatusOr<std::string>

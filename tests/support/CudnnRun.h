@@ -27,8 +27,7 @@ struct OneConvolution : ConvolutionCase {
 
 private:
   void add(uint64_t bytes);
-  bool wide() const { return convolution.element_type() == plan::F64; }
-  uint64_t elementBytes() const { return wide() ? 8 : 4; }
+  uint64_t elementBytes() const;
 };
 
 /// Runs it on the first GPU, by the library that there is: `memory` is the

@@ -134,19 +134,37 @@ std::string weightsGradient(const Convolution &c, const std::string &x,
   return graph.transpose(graph.head(dw, sizes), exchanged);
 }
 
+std::string convolve(const Convolution &c, const std::string &lhs,
+                     const std::string &rhs, OnnxGraph &graph) {
+  switch (c.kind) {
+  case ConvolutionKind::forward:
+    return forward(c, lhs, rhs, graph);
+  case ConvolutionKind::input:
+    return inputGradient(c, lhs, rhs, graph);
+  case ConvolutionKind::weights:
+    return weightsGradient(c, lhs, rhs, graph);
+  }
+  llvm_unreachable("all kinds are handled");
+}
+
+/// Halves are added up in f32, as runtimes have no other convolution of them on
+/// every device.
 void convolutionForm(ConvolutionOp op, OnnxGraph &graph) {
   Convolution convolution(op);
   std::string lhs = graph.value(op.getLhs()), rhs = graph.value(op.getRhs());
-  switch (op.getKind()) {
-  case ConvolutionKind::forward:
-    return graph.set(op.getResult(), forward(convolution, lhs, rhs, graph));
-  case ConvolutionKind::input:
-    return graph.set(op.getResult(),
-                     inputGradient(convolution, lhs, rhs, graph));
-  case ConvolutionKind::weights:
-    return graph.set(op.getResult(),
-                     weightsGradient(convolution, lhs, rhs, graph));
+  if (!isHalf(op.getLhs().getType().getElementType())) {
+    return graph.set(op.getResult(), convolve(convolution, lhs, rhs, graph));
   }
+  Type wide = Float32Type::get(op.getContext());
+  for (RankedTensorType *tensor :
+       {&convolution.input, &convolution.weights, &convolution.output}) {
+    *tensor = tensor->clone(wide);
+  }
+  std::string sum = convolve(convolution, graph.convert(lhs, wide),
+                             graph.convert(rhs, wide), graph);
+  Type element = op.getResult().getType().getElementType();
+  graph.set(op.getResult(),
+            element == wide ? sum : graph.convert(sum, element));
 }
 
 } // namespace

@@ -53,7 +53,7 @@ public:
     Block &body = program.getBody().front();
     for (Operation &op : llvm::make_early_inc_range(body)) {
       if (isLowered(&op)) {
-        isa<MatmulOp>(op) ? lowerMatmul(&op) : roundAround(&op);
+        lowerProduct(&op);
       } else if (auto attention = dyn_cast<AttentionOp>(op)) {
         lowerAttention(attention);
       } else if (moves(&op)) {
@@ -114,7 +114,7 @@ private:
     return convert(op->getLoc(), value, half);
   }
 
-  void lowerMatmul(Operation *op) {
+  void lowerProduct(Operation *op) {
     for (OpOperand &operand : op->getOpOperands()) {
       operand.set(rounded(operand.get(), op));
     }
@@ -130,21 +130,6 @@ private:
       }
       makeHalf(op);
     }
-  }
-
-  /// No library convolves numbers of 16 bits for us: f32 has their products,
-  /// and what is added up is rounded once, as it would be.
-  void roundAround(Operation *op) {
-    for (OpOperand &operand : op->getOpOperands()) {
-      Value narrow = rounded(operand.get(), op);
-      builder.setInsertionPoint(op);
-      operand.set(convert(op->getLoc(), narrow, wide));
-    }
-    builder.setInsertionPointAfter(op);
-    Value result = op->getResult(0);
-    Value narrow = convert(op->getLoc(), result, half);
-    Value again = convert(op->getLoc(), narrow, wide);
-    result.replaceAllUsesExcept(again, narrow.getDefiningOp());
   }
 
   /// Lowers a move of numbers, which needs no more than 16 bits.

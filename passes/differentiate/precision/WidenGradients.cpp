@@ -31,7 +31,7 @@ Value widened(OpBuilder &builder, Value narrow) {
   }
   Type half = elementOf(narrow), wide = builder.getF32Type();
   bool alone = op && op->hasOneUse();
-  if (alone && isa<MatmulOp>(op)) {
+  if (alone && isProduct(op)) {
     setElement(narrow, wide);
     return narrow;
   }

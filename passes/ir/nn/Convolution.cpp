@@ -37,18 +37,28 @@ int64_t Convolution::high(unsigned place) const {
   return std::max<int64_t>(0, end - low[place] - input.getDimSize(place + 2));
 }
 
+const RankedTensorType &Convolution::result() const {
+  return kind == ConvolutionKind::forward ? output
+         : kind == ConvolutionKind::input ? input
+                                          : weights;
+}
+
 LogicalResult Convolution::verify(Operation *op) const {
   int64_t rank = input.getRank();
-  Type element = input.getElementType();
   if (rank < 3 || weights.getRank() != rank || output.getRank() != rank) {
     return op->emitOpError("input, weights and output need one rank, at least "
                            "3, not ")
            << input << ", " << weights << ", " << output;
   }
-  if (weights.getElementType() != element ||
-      output.getElementType() != element) {
-    return op->emitOpError("input, weights and output differ in type: ")
-           << input << ", " << weights << ", " << output;
+  Type element =
+      (kind == ConvolutionKind::input ? output : input).getElementType();
+  bool widens = isHalf(element) && result().getElementType().isF32();
+  for (const RankedTensorType *tensor : {&input, &weights, &output}) {
+    bool isSum = widens && tensor == &result();
+    if (tensor->getElementType() != element && !isSum) {
+      return op->emitOpError("input, weights and output differ in type: ")
+             << input << ", " << weights << ", " << output;
+    }
   }
   auto isOneEach = [&](ArrayRef<int64_t> numbers) {
     return int64_t(numbers.size()) == rank - 2;

@@ -37,7 +37,11 @@ struct Convolution {
   /// before the input does.
   int64_t high(unsigned place) const;
 
-  /// Checks that all fits; what does not is an error of `op`.
+  /// Returns the tensor that is computed from the other two.
+  const RankedTensorType &result() const;
+
+  /// Checks that all fits; what does not is an error of `op`. The operands have
+  /// one element type, and so has the result, or f32 where theirs has 16 bits.
   LogicalResult verify(Operation *op) const;
 };
 

@@ -142,7 +142,9 @@ def NN_ConvolutionOp : NN_PureOp<"convolution", [
     `sched.convolution`; to `nn-decompose` where no library takes its type.
 
     **Constraints:**
-    - All three have the same float type and rank, at least 3.
+    - All three have the same rank, at least 3.
+    - The operands have the same float type, and so has the result; of f16 and
+      bf16 it may also have f32, the sum.
     - Strides, low and dilations have one number for each place dimension.
     - The groups divide the channels of input and output, and samples agree.
     - The windows fit the input: after the last one less is left than would

@@ -157,9 +157,9 @@ private:
   }
 };
 
-Value multiply(Value a, Value rhs, NNBuilder &b) {
+Value multiply(Value a, Value rhs, Type element, NNBuilder &b) {
   auto type = RankedTensorType::get(
-      {shapeOf(a)[0], shapeOf(a)[1], shapeOf(rhs)[2]}, elementOf(a));
+      {shapeOf(a)[0], shapeOf(a)[1], shapeOf(rhs)[2]}, element);
   return b.matmul(a, rhs, /*transposeA=*/false, /*transposeB=*/false, type);
 }
 
@@ -209,7 +209,7 @@ public:
     case ConvolutionKind::weights: {
       Value dy = groupsFirst(op.getRhs(), convolution.groups, b);
       Value seen = see(windows(), image(), /*windowsFirst=*/true);
-      Value dw = multiply(dy, seen, b);
+      Value dw = multiply(dy, seen, elementOf(op), b);
       return b.reshape(dw, shapeOf(op));
     }
     }
@@ -237,7 +237,8 @@ private:
 
   Value weighted(Value seen, Value weights) {
     Value matrix = asMatrix(weights, convolution.groups, b);
-    return samplesFirst(multiply(matrix, seen, b), shapeOf(op), b);
+    Value product = multiply(matrix, seen, elementOf(op), b);
+    return samplesFirst(product, shapeOf(op), b);
   }
 
   /// Element i of the input met place w of the window in window o where
@@ -270,9 +271,8 @@ struct ConvolutionDecomposition : OpRewritePattern<ConvolutionOp> {
 
   LogicalResult matchAndRewrite(ConvolutionOp op,
                                 PatternRewriter &rewriter) const override {
-    // nn-widen-half makes f32 of halves.
-    Type type = elementOf(op);
-    if (target.hasConvolution(type.isF64() ? type : rewriter.getF32Type())) {
+    if (target.hasProduct(op, elementOf(op.getLhs())) ||
+        target.widensProduct(op)) {
       return failure();
     }
     NNBuilder b(rewriter, op.getLoc());

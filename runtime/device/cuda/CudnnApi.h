@@ -36,6 +36,8 @@ inline constexpr cudnnStatus_t CUDNN_STATUS_EXECUTION_FAILED = 5000;
 
 inline constexpr int32_t CUDNN_DATA_FLOAT = 0;
 inline constexpr int32_t CUDNN_DATA_DOUBLE = 1;
+inline constexpr int32_t CUDNN_DATA_HALF = 2;
+inline constexpr int32_t CUDNN_DATA_BFLOAT16 = 9;
 inline constexpr int32_t CUDNN_CROSS_CORRELATION = 1;
 inline constexpr int32_t CUDNN_HEUR_MODE_FALLBACK = 2;
 inline constexpr int32_t CUDNN_HEUR_MODE_A = 3;

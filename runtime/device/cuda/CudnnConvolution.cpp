@@ -101,15 +101,24 @@ Sizes denseStrides(const Sizes &sizes) {
   return strides;
 }
 
-absl::StatusOr<int32_t> dataTypeOf(plan::ElementType type) {
+/// The names that the library has for the type of tensors, and of their sums.
+struct Types {
+  int32_t tensors, sums;
+};
+
+absl::StatusOr<Types> typesOf(plan::ElementType type) {
   switch (type) {
   case plan::F32:
-    return CUDNN_DATA_FLOAT;
+    return Types{CUDNN_DATA_FLOAT, CUDNN_DATA_FLOAT};
   case plan::F64:
-    return CUDNN_DATA_DOUBLE;
+    return Types{CUDNN_DATA_DOUBLE, CUDNN_DATA_DOUBLE};
+  case plan::F16:
+    return Types{CUDNN_DATA_HALF, CUDNN_DATA_FLOAT};
+  case plan::BF16:
+    return Types{CUDNN_DATA_BFLOAT16, CUDNN_DATA_FLOAT};
   default:
     return absl::UnimplementedError(
-        absl::StrCat("cuDNN's convolution takes F32 and F64, found ",
+        absl::StrCat("cuDNN's convolution takes F32, F64, F16 and BF16, found ",
                      plan::ElementType_Name(type)));
   }
 }
@@ -190,14 +199,14 @@ CudnnConvolution::create(const CudnnDevice &device,
 }
 
 absl::Status CudnnConvolution::describe() {
-  ZG_ASSIGN_OR_RETURN(int32_t type, dataTypeOf(kind.shape.element_type()));
+  ZG_ASSIGN_OR_RETURN(Types types, typesOf(kind.shape.element_type()));
   for (int i : {kInput, kWeights, kOutput}) {
     ZG_ASSIGN_OR_RETURN(tensors[i],
                         makeTensor(device.api, idOf(i),
                                    atLeastTwo(tensorOf(kind.shape, i), 2, 1),
-                                   type));
+                                   types.tensors));
   }
-  ZG_ASSIGN_OR_RETURN(windows, makeWindows(device.api, kind.shape, type));
+  ZG_ASSIGN_OR_RETURN(windows, makeWindows(device.api, kind.shape, types.sums));
   ZG_RETURN_IF_ERROR(describeOperation());
   ZG_ASSIGN_OR_RETURN(
       graph, CudnnDescriptor::create(device.api,

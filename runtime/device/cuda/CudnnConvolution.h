@@ -46,8 +46,9 @@ public:
   create(const CudnnDevice &device, const ConvolutionKind &kind);
 
   /// The first that the library's heuristic names among those that may be used:
-  /// they give the same bits each time, round only to the type (or to TF32
-  /// where the kind allows it), and need no more than its workspace.
+  /// they give the same bits each time, round only the result to the type (or
+  /// operands to TF32 where the kind allows it), and need no more than its
+  /// workspace. Sums of 16-bit numbers are made in f32.
   absl::Status choose();
   /// One that was chosen before; an error where the library does not take it
   /// here, or where it would break what `choose` keeps.

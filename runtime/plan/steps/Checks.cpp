@@ -5,6 +5,10 @@
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/Ranges.h"
 
+#include "absl/strings/str_join.h"
+
+#include <algorithm>
+
 namespace zerograph::steps {
 namespace {
 
@@ -12,6 +16,20 @@ namespace {
 constexpr uint64_t kScratchAlignment = 64;
 
 } // namespace
+
+absl::Status needLibraryType(const plan::Target &device,
+                             absl::Span<const plan::ElementType> types,
+                             plan::ElementType type, absl::string_view does) {
+  if (std::find(types.begin(), types.end(), type) != types.end()) {
+    return absl::OkStatus();
+  }
+  auto name = [](std::string *to, plan::ElementType one) {
+    absl::StrAppend(to, nameOf(one));
+  };
+  return invalid(does, " elements of type ", nameOf(type), "; the library of ",
+                 device.device(), " ", does, " ",
+                 absl::StrJoin(types, ", ", name));
+}
 
 absl::Status needAccesses(const plan::Step &step, int count) {
   if (step.accesses_size() != count) {

@@ -38,6 +38,12 @@ absl::Status needLibraryAccesses(const plan::Plan &plan, const plan::Step &step,
                                  plan::Mode result = plan::WRITE,
                                  bool bias = false);
 
+/// Checks that the step's device has a library that computes with `type`, which
+/// is one of `types`; `does` is what it does with them, as "multiplies".
+absl::Status needLibraryType(const plan::Target &device,
+                             absl::Span<const plan::ElementType> types,
+                             plan::ElementType type, absl::string_view does);
+
 /// Axes that exist, in ascending order.
 absl::Status needAxes(const plan::Plan &plan,
                       const google::protobuf::RepeatedField<uint32_t> &axes);

@@ -77,12 +77,8 @@ public:
     const plan::Convolution &c = step.convolution();
     const plan::Target &device =
         plan.devices(int(plan.streams(int(step.stream())).device()));
-    if (!canConvolve(device, c.element_type())) {
-      return steps::invalid("convolves elements of type ",
-                            nameOf(c.element_type()), "; the library of ",
-                            device.device(), " takes f32",
-                            canConvolve(device, plan::F64) ? " and f64" : "");
-    }
+    ZG_RETURN_IF_ERROR(steps::needLibraryType(device, convolved(device),
+                                              c.element_type(), "convolves"));
     if (c.kind() < plan::CONVOLVE || c.kind() > plan::WEIGHTS_GRADIENT) {
       return steps::invalid("is a convolution of the unknown kind ", c.kind());
     }

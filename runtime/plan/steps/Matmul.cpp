@@ -5,8 +5,6 @@
 #include "runtime/plan/Supported.h"
 #include "runtime/plan/steps/Kinds.h"
 
-#include "absl/strings/str_join.h"
-
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -38,18 +36,8 @@ absl::Status needMultiplied(const plan::Plan &plan, const plan::Step &step) {
   const plan::Matmul &matmul = step.matmul();
   const plan::Target &device =
       plan.devices(int(plan.streams(int(step.stream())).device()));
-  auto types = multiplied(device);
-  if (std::find(types.begin(), types.end(), matmul.element_type()) ==
-      types.end()) {
-    std::vector<std::string> names;
-    for (plan::ElementType type : types) {
-      names.push_back(nameOf(type));
-    }
-    return steps::invalid("multiplies elements of type ",
-                          nameOf(matmul.element_type()), "; the library of ",
-                          device.device(), " multiplies ",
-                          absl::StrJoin(names, ", "));
-  }
+  ZG_RETURN_IF_ERROR(steps::needLibraryType(
+      device, multiplied(device), matmul.element_type(), "multiplies"));
   plan::ElementType type = matmul.element_type();
   if (resultType(matmul) != type &&
       (resultType(matmul) != plan::F32 ||

@@ -42,6 +42,19 @@ nn.program @product(%x: tensor<4x4xf16>) -> tensor<4x4xf16> {
   nn.return %0 : tensor<4x4xf16>
 }
 
+// The library rounds the gradient of a convolution's weights, whose sums it does
+// not give.
+// CHECK-LABEL: nn.program @convolves
+// CHECK: %[[DW:.*]] = nn.convolution weights %x, %x {{.*}} -> tensor<2x2x1xbf16>
+// CHECK-NEXT: %[[WIDE:.*]] = nn.convert %[[DW]] : tensor<2x2x1xbf16> -> tensor<2x2x1xf32>
+// CHECK-NEXT: %[[DX:.*]] = nn.convolution input %x, %w {{.*}} -> tensor<1x2x8xbf16>
+// CHECK-NEXT: nn.return %[[WIDE]], %[[DX]]
+nn.program @convolves(%x: tensor<1x2x8xbf16>, %w: tensor<2x2x1xbf16>) -> (tensor<2x2x1xf32>, tensor<1x2x8xbf16>) {
+  %0 = nn.convolution weights %x, %x strides [1] low [0] dilations [1] groups 1 : tensor<1x2x8xbf16>, tensor<1x2x8xbf16> -> tensor<2x2x1xf32>
+  %1 = nn.convolution input %x, %w strides [1] low [0] dilations [1] groups 1 : tensor<1x2x8xbf16>, tensor<2x2x1xbf16> -> tensor<1x2x8xbf16>
+  nn.return %0, %1 : tensor<2x2x1xf32>, tensor<1x2x8xbf16>
+}
+
 // To and from anything but f32, by way of it.
 // CHECK-LABEL: nn.program @converts
 // CHECK: %[[A:.*]] = nn.convert %x : tensor<4xf16> -> tensor<4xf32>

@@ -50,3 +50,18 @@ nn.program @biased(%x: tensor<4x8xf16>, %y: tensor<8x4xf16>, %b: tensor<4xf16>, 
   %1 = nn.matmul %x, %y bias %c : tensor<4xf32> : tensor<4x8xf16>, tensor<8x4xf16> -> tensor<4x4xf32>
   nn.return %0, %1 : tensor<4x4xf16>, tensor<4x4xf32>
 }
+
+// A convolution is a product too. The sums of its weights' gradient are not
+// rounded.
+// CHECK-LABEL: nn.program @convolves
+// CHECK: %[[X:.*]] = nn.kernel rows ({{.*}} = %x) : (tensor<1x2x8xf16>) -> tensor<1x2x8xf32>
+// CHECK: %[[W:.*]] = nn.kernel rows ({{.*}} = %w) : (tensor<2x2x1xf16>) -> tensor<2x2x1xf32>
+// CHECK: %[[Y:.*]] = nn.convolution forward %[[X]], %[[W]] {{.*}} -> tensor<1x2x8xf32>
+// CHECK-NEXT: nn.kernel rows ({{.*}} = %[[Y]]) : (tensor<1x2x8xf32>) -> tensor<1x2x8xf16>
+// CHECK: %[[DW:.*]] = nn.convolution weights %{{.*}} -> tensor<2x2x1xf32>
+// CHECK-NEXT: nn.return %{{.*}}, %[[DW]]
+nn.program @convolves(%x: tensor<1x2x8xf16>, %w: tensor<2x2x1xf16>) -> (tensor<1x2x8xf16>, tensor<2x2x1xf32>) {
+  %0 = nn.convolution forward %x, %w strides [1] low [0] dilations [1] groups 1 : tensor<1x2x8xf16>, tensor<2x2x1xf16> -> tensor<1x2x8xf16>
+  %1 = nn.convolution weights %x, %0 strides [1] low [0] dilations [1] groups 1 : tensor<1x2x8xf16>, tensor<1x2x8xf16> -> tensor<2x2x1xf32>
+  nn.return %0, %1 : tensor<1x2x8xf16>, tensor<2x2x1xf32>
+}

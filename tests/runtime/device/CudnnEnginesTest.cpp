@@ -40,10 +40,12 @@ DescribedGpu describe(const char *architecture, int version, int processors,
               R"("maxSharedMemoryPerBlockOptin": )",
               shared_bytes,
               R"(, "reservedSharedMemoryPerBlock": 1024, )"
+              R"("oversizedSharedMemoryPerBlock": 0, "smCountOrigin": 0, )"
               R"("maxRegistersPerSM": 65536, "maxCtasPerSM": 32, )"
               R"("maxThreadsPerBlock": 1024, "maxThreadsPerSM": 2048, )"
               R"("pciDeviceId": 0, "isTccDriver": 0, "supportCoopLaunch": 1, )"
               R"("smClockRateKHz": 1410000, "memClockRateKHz": 1593000, )"
+              R"("memoryBusWidth": 5120, )"
               R"("l2CacheSize": )",
               l2_bytes, R"(, "totalGlobalMem": 85000000000, "deviceName": ")",
               name, R"("})")};
@@ -116,7 +118,8 @@ TEST_P(CudnnEngines, ThereIsOneForEachConvolution) {
   constexpr CUdeviceptr kMadeUp = 1 << 20; // nothing is executed
   for (const ConvolutionShape &shape : convolutionShapes()) {
     for (plan::ConvolutionKind of : kConvolutionKinds) {
-      for (plan::ElementType type : {plan::F32, plan::F64}) {
+      for (plan::ElementType type :
+           {plan::F32, plan::F64, plan::F16, plan::BF16}) {
         ConvolutionKind kind = kindOf(shape.convolution(of, type), false);
         auto one = chosen(kind);
         ASSERT_NE(one, nullptr);
@@ -142,9 +145,13 @@ TEST_P(CudnnEngines, TheWorkspaceIsEnough) {
   int all = 0, same = 0;
   for (const ConvolutionShape &shape : kLayers) {
     for (plan::ConvolutionKind of : kConvolutionKinds) {
-      plan::Convolution c = shape.convolution(of, plan::F32);
-      for (bool tf32 : {false, true}) {
-        ConvolutionKind kind = kindOf(c, tf32), unbound = kind;
+      const std::pair<plan::ElementType, bool> kTypes[] = {{plan::F32, false},
+                                                           {plan::F32, true},
+                                                           {plan::F16, false},
+                                                           {plan::BF16, false}};
+      for (auto [type, tf32] : kTypes) {
+        ConvolutionKind kind = kindOf(shape.convolution(of, type), tf32);
+        ConvolutionKind unbound = kind;
         unbound.workspace = uint64_t(1) << 40;
         auto one = chosen(kind), best = chosen(unbound);
         ASSERT_TRUE(one && best);
