@@ -17,6 +17,7 @@ using namespace zerograph;
 
 struct zg_trainer {
   std::shared_ptr<const CompiledPlan> made;
+  std::vector<std::shared_ptr<const CompiledPlan>> also;
   std::shared_ptr<Processes> processes; // null: ranks are threads
   std::unique_ptr<LiveRun> run;
   api::Owner owner;
@@ -50,6 +51,9 @@ absl::Status open(zg_trainer &trainer, CLI::App &command, TrainFlags &flags) {
   ZG_ASSIGN_OR_RETURN(trainer.processes,
                       api::joinProcesses(options.deadline_seconds));
   const LoadedPlan &plan = trainer.made->plan;
+  for (const auto &other : trainer.also) {
+    options.also.push_back(&other->plan);
+  }
   if (!trainer.processes) {
     ZG_ASSIGN_OR_RETURN(trainer.run, LiveRun::open(plan, options));
     return absl::OkStatus();
@@ -57,6 +61,9 @@ absl::Status open(zg_trainer &trainer, CLI::App &command, TrainFlags &flags) {
   Processes &processes = *trainer.processes;
   ControlPlane &control = processes.control();
   ZG_RETURN_IF_ERROR(processes.checkPlan(plan.plan));
+  for (const LoadedPlan *other : options.also) {
+    ZG_RETURN_IF_ERROR(processes.checkPlan(other->plan));
+  }
   ZG_RETURN_IF_ERROR(compareSettings(control, optionsOfRanks(command)));
   options.processes_here = processes.peers().sharing();
   if (options.threads == 0) {
@@ -198,10 +205,23 @@ absl::Status find(zg_trainer *trainer, const char *what, const void **addresses,
 
 zg_code zg_trainer_create(const zg_plan *plan, const char *const *options,
                           size_t count, zg_trainer **trainer) {
+  return zg_trainer_create_of(&plan, 1, options, count, trainer);
+}
+
+zg_code zg_trainer_create_of(const zg_plan *const *plans, size_t plan_count,
+                             const char *const *options, size_t count,
+                             zg_trainer **trainer) {
   return api::guard([&]() -> absl::Status {
-    ZG_RETURN_IF_ERROR(plan->owner.check("plan"));
+    if (plan_count == 0) {
+      return absl::InvalidArgumentError("a trainer needs a plan");
+    }
     auto made = std::make_unique<zg_trainer>();
-    made->made = plan->made;
+    for (const zg_plan *plan : absl::MakeSpan(plans, plan_count)) {
+      ZG_RETURN_IF_ERROR(plan->owner.check("plan"));
+      made->also.push_back(plan->made);
+    }
+    made->made = made->also.front();
+    made->also.erase(made->also.begin());
     ZG_RETURN_IF_ERROR(api::withOptions<TrainFlags>(
         api::textsOf(options, count),
         [&](CLI::App &command, TrainFlags &flags) {

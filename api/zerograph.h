@@ -36,7 +36,7 @@ extern "C" {
 #endif
 
 /* The version of this interface: a library of a higher one has all of it. */
-#define ZG_INTERFACE 2
+#define ZG_INTERFACE 3
 
 /* Names what went wrong; the numbers are Abseil's. */
 typedef enum zg_code {
@@ -143,6 +143,15 @@ typedef struct zg_step {
    caller's can have: "--load-weights", "w.safetensors", "--resume", ... */
 zg_code zg_trainer_create(const zg_plan *plan, const char *const *options,
                           size_t count, zg_trainer **trainer);
+
+/* Does the same with several plans of one model and the same options, for
+   batches of other shapes: other lengths, or fewer samples. They train the same
+   parameters, in the memory of the largest: each step, and each evaluation, is of
+   the first one that its batch fits, in all processes the same. A checkpoint is
+   one of any of them. The first plan is that which functions speak of. */
+zg_code zg_trainer_create_of(const zg_plan *const *plans, size_t plan_count,
+                             const char *const *options, size_t count,
+                             zg_trainer **trainer);
 
 /* Makes a step: all micro-batches, then the update. The arrays hold the samples
    of a step, for all ranks (ranks x accumulation x micro-batch); or, in one of

@@ -26,6 +26,30 @@ constexpr int64_t kHeldBytes = 256 << 10;
 /// disk can write to it and read from it. The runtime's kFilePage.
 constexpr int64_t kFileAlignment = 4096;
 
+/// Returns the carried slices of a space in the order in which they lie:
+/// parameters and what the optimizer keeps of them first, so that plans of one
+/// model for batches of other shapes have these at the same bytes.
+SmallVector<SliceOp> carriedIn(ModuleOp module, Space space) {
+  SmallVector<SliceOp> slices;
+  for (auto slice : module.getOps<SliceOp>()) {
+    if (slice.getSpace() == space && slice.getCarried()) {
+      slices.push_back(slice);
+    }
+  }
+  auto place = [](SliceOp slice) {
+    zero::StateAttr state = slice.getStateAttr();
+    bool lasts = state && state.getUnit() >= 0 &&
+                 slice.getSliceClass() != SliceClass::grad &&
+                 slice.getSliceClass() != SliceClass::grad_shard;
+    return lasts ? std::tuple(0, state.getUnit(), state.getRole().getValue(),
+                              state.getSegment())
+                 : std::tuple(1, int64_t(0), StringRef(), int64_t(0));
+  };
+  llvm::stable_sort(slices,
+                    [&](SliceOp a, SliceOp b) { return place(a) < place(b); });
+  return slices;
+}
+
 /// Returns whether a device may compute the step in fewer parts than it has
 /// threads.
 bool isLibraryCall(Step step) {
@@ -122,17 +146,18 @@ private:
     SmallVector<SliceOp> slices; // those that are packed
     std::vector<PackedBuffer> buffers, placed;
     bool used = false;
+    for (SliceOp slice : carriedIn(getOperation(), space)) {
+      slice.setOffset(carried);
+      peak = carried + slice.getBytes();
+      carried = llvm::alignTo(peak, alignment);
+    }
     for (auto slice : getOperation().getOps<SliceOp>()) {
       if (slice.getSpace() != space) {
         continue;
       }
       used = true;
       unsharedBytes += slice.getBytes();
-      if (slice.getCarried()) {
-        slice.setOffset(carried);
-        peak = carried + slice.getBytes();
-        carried = llvm::alignTo(peak, alignment);
-      } else {
+      if (!slice.getCarried()) {
         slices.push_back(slice);
         buffers.push_back(std::move(shared[slice]));
         placed.push_back(std::move(held[slice]));

@@ -21,7 +21,8 @@ _TAKEN = {
     "gradient_checkpointing", "logging_strategy", "logging_steps",
     "logging_first_step", "disable_tqdm", "eval_strategy", "eval_steps",
     "eval_delay", "eval_on_start", "save_strategy", "save_steps",
-    "save_total_limit", "seed", "data_seed", "dataloader_num_workers",
+    "save_total_limit", "seed", "data_seed", "dataloader_drop_last",
+    "dataloader_num_workers",
     "dataloader_prefetch_factor", "dataloader_persistent_workers",
     "remove_unused_columns", "train_sampling_strategy", "label_names",
     "load_best_model_at_end", "metric_for_best_model", "greater_is_better",
@@ -31,7 +32,6 @@ _TAKEN = {
 #: Maps arguments that ask for nothing that would be missed to the reason.
 _NO_EFFECT = {
     "average_tokens_across_devices": "give loss_mean=\"tokens\", which is a plan's",
-    "dataloader_drop_last": "a plan has one batch size: the last batch is left out",
     "dataloader_pin_memory": "batches go to where the plan reads them",
     "gradient_checkpointing_kwargs": "recomputation is exact however it is made",
     "activation_checkpointing_kwargs":

@@ -234,5 +234,5 @@ class Predictions:
         # A weight that is tied has the plan's name among its own.
         weights = {name: one.detach() for name, one in
                    self.model.named_parameters(remove_duplicate=False)}
-        with _Trainer(self.plan, load_weights=weights) as trainer:
+        with _Trainer(self.plans, load_weights=weights) as trainer:
             return trainer.evaluate(iter(loader))

@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable
 
 #: The version of the interface that this package was written for.
-INTERFACE = 2
+INTERFACE = 3
 #: ZG_INVALID_ARGUMENT
 _INVALID_ARGUMENT = 3
 
@@ -66,7 +66,8 @@ _FUNCTIONS = {
     "zg_plan_checkpoint": [_Handle, _TextOut],
     "zg_checkpoint_write": [_Handle, ctypes.c_char_p, _Arrays,
                             ctypes.c_size_t, ctypes.c_char_p, _TextOut],
-    "zg_trainer_create": [_Handle, _Texts, ctypes.c_size_t, _HandleOut],
+    "zg_trainer_create_of": [ctypes.POINTER(_Handle), ctypes.c_size_t, _Texts,
+                             ctypes.c_size_t, _HandleOut],
     "zg_trainer_step": [_Handle, _Arrays, ctypes.c_size_t,
                         ctypes.POINTER(Step)],
     "zg_trainer_accumulate": [_Handle, _Arrays, ctypes.c_size_t],

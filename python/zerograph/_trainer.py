@@ -73,8 +73,29 @@ class Evaluation(float):
     metrics: dict[str, float]
 
 
+def _plans_of(plan) -> list[Plan]:
+    """Returns the plans of a trainer, which take the same inputs."""
+    plans = list(plan) if isinstance(plan, (list, tuple)) else [plan]
+    for one in plans:
+        if not isinstance(one, Plan):
+            raise InvalidArgument(f"the plan is a {type(one).__name__}: "
+                                  "zg.compile makes one of a file or a module")
+        if one.inputs != plans[0].inputs:
+            raise InvalidArgument(
+                f"a plan has the inputs {', '.join(one.inputs)}, another "
+                f"{', '.join(plans[0].inputs)}: those of one trainer take the same")
+        if one.decided is not None and len(plans) > 1:
+            raise InvalidArgument("a plan with fixed= has a trainer of its own: "
+                                  "what its inputs decide is not their shapes")
+    if not plans:
+        raise InvalidArgument("a trainer needs a plan")
+    return plans
+
+
 class Trainer:
-    """Trains with a plan, a step at a time.
+    """Trains with a plan, a step at a time; or with several of one module, for
+    batches of other shapes: lengths, or fewer samples. They train the same
+    parameters, and each batch is of the first plan that it fits.
 
     Options are those of `zerograph train` that do not concern files of data:
     load_weights="model.safetensors" (or arrays by name),
@@ -87,20 +108,20 @@ class Trainer:
     processes end too.
     """
 
-    def __init__(self, plan: Plan, **options):
-        if not isinstance(plan, Plan):
-            raise InvalidArgument(f"the plan is a {type(plan).__name__}: "
-                                  "zg.compile makes one of a file or a module")
+    def __init__(self, plan: Plan | Sequence[Plan], **options):
+        plans = _plans_of(plan)
         self._library = library()
         self._memory = None
-        self._plan = plan
+        self._plan = plan = plans[0]
         self._names = plan.inputs
         self._metric_names = plan.facts["metrics"]
         handle = ctypes.c_void_p()
         with tempfile.TemporaryDirectory() as folder:
             arguments = command_line(options, folder)
-            code = self._library.zg_trainer_create(
-                plan._handle, texts(arguments), len(arguments),
+            handles = (ctypes.c_void_p * len(plans))(
+                *(one._handle.value for one in plans))
+            code = self._library.zg_trainer_create_of(
+                handles, len(plans), texts(arguments), len(arguments),
                 ctypes.byref(handle))
             check(code, leave_out=folder + os.sep)
         self._memory = _Memory(handle)
@@ -113,6 +134,7 @@ class Trainer:
 
     @property
     def plan(self) -> Plan:
+        """The plan, or the first of several."""
         return self._plan
 
     @property

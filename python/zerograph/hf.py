@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
@@ -27,6 +27,8 @@ from transformers.integrations import get_reporting_integration_callbacks
 from transformers.trainer_callback import (CallbackHandler, DefaultFlowCallback,
                                            PrinterCallback, ProgressCallback,
                                            TrainerControl, TrainerState)
+from transformers.trainer_pt_utils import (LengthGroupedSampler,
+                                           find_batch_size)
 from transformers.trainer_utils import (RemoveColumnsCollator, TrainOutput,
                                         speed_metrics)
 
@@ -34,8 +36,9 @@ from ._compile import compile
 from ._hf_arguments import plan_options
 from ._hf_checkpoints import Checkpoints, check_best
 from ._hf_keywords import refuse_others
+from ._hf_lengths import Shapes, examples, first_samples
 from ._hf_predict import Predictions, for_loss
-from ._launch import is_first
+from ._launch import is_alone, is_first
 from ._library import InvalidArgument, warn
 from ._trainer import Trainer as _Trainer
 from ._wrapper import parameters_of
@@ -52,9 +55,10 @@ class Trainer(Predictions, Checkpoints):
 
     The model returns its loss, or `loss` is a function of its output and the
     labels. Under mpirun or srun each process is a rank, and draws the same
-    samples, of which it takes its part. Items of a dataset are dictionaries of
-    one shape; `data_collator` makes a batch of them. After `train` the model has
-    the trained weights. Other keywords are options of `zg.compile`, and come
+    samples, of which it takes its part. Items of a dataset are dictionaries;
+    `data_collator` makes a batch of them, of one shape or, with `lengths`, of one
+    of several lengths, each of which has a plan. After `train` the model has the
+    trained weights. Other keywords are options of `zg.compile`, and come
     before the arguments': with global_batch=256, micro_batch="auto" and
     memory="h100" a micro-batch has as many samples as fit.
 
@@ -80,7 +84,7 @@ class Trainer(Predictions, Checkpoints):
                  loss: Callable | None = None,
                  compute_metrics: Callable | None = None,
                  preprocess_logits_for_metrics: Callable | None = None,
-                 **options):
+                 lengths: Iterable[int] | None = None, **options):
         check_best(args, eval_dataset)
         self.model, self.args = model, args
         self.processing_class = processing_class
@@ -101,10 +105,17 @@ class Trainer(Predictions, Checkpoints):
         self.state, self.control = TrainerState(), TrainerControl()
         self._trainer: _Trainer | None = None
         os.makedirs(args.output_dir, exist_ok=True)
-        self.plan = self._compile()
+        self.plans = self._compile(lengths)
+        self.plan = self.plans[0]
         self.control = self._call("on_init_end")
 
-    def _compile(self):
+    @property
+    def _main_input(self) -> str:
+        """Returns the name of the input that has the length."""
+        return getattr(self.model, "main_input_name", "input_ids")
+
+    def _compile(self, lengths: Iterable[int] | None) -> list:
+        """Returns a plan for each length, the longest first."""
         options = {**plan_options(self.args, self.model), **self._options}
         if self.eval_dataset is not None:
             options.setdefault("evaluate", True)
@@ -118,24 +129,46 @@ class Trainer(Predictions, Checkpoints):
                 raise InvalidArgument("global_batch= says what is accumulated: "
                                       "leave gradient_accumulation_steps out")
             options.pop("accumulate")
-        example = self._example()
-        self._shapes = {name: one.shape[1:] for name, one in example.items()
-                        if isinstance(one, torch.Tensor)}
-        plan = compile(self.model, example, self._loss, **options)
-        if self.train_dataset is not None:
-            self._check_samples(len(self.train_dataset), plan.samples)
-        return plan
+        made = examples(self._example(), self._main_input, lengths)
+        self._shapes = Shapes(made)
+        plans = [compile(self.model, made[0], self._loss, **options)]
+        options["micro_batch"] = plans[0].facts["micro_batch"]
+        plans += [compile(self.model, one, self._loss, **options)
+                  for one in made[1:]]
+        rest = self._micro_batch_of_rest(plans[0])
+        self._takes_rest = rest > 0
+        if rest:
+            options.pop("global_batch", None)
+            options.update(micro_batch=rest,
+                           accumulate=plans[0].facts["accumulate"])
+            plans += [compile(self.model, first_samples(one, rest), self._loss,
+                              **options) for one in made]
+        return plans
 
-    def _check_samples(self, samples: int, of_step: int) -> None:
-        """Refuses fewer samples than a step takes, and warns of those that make
-        no whole step."""
-        if samples < of_step:
+    def _micro_batch_of_rest(self, plan) -> int:
+        """Returns the samples of a micro-batch of the smaller step that ends an
+        epoch, as in transformers; 0: there is none. Refuses fewer samples than a
+        step takes, and warns of a rest that cannot be divided."""
+        if self.train_dataset is None:
+            return 0
+        samples = len(self.train_dataset)
+        if samples < plan.samples:
             raise InvalidArgument(f"train_dataset has {samples} samples, and a "
-                                  f"step takes {of_step}")
-        if samples % of_step:
-            warn(f"a step takes {of_step} samples: the last {samples % of_step} "
-                 f"of the {samples} of train_dataset are left out in each epoch, "
-                 "which transformers would make a smaller step of")
+                                  f"step takes {plan.samples}")
+        rest = samples % plan.samples
+        parts = plan.samples // plan.facts["micro_batch"]
+        if not rest or self.args.dataloader_drop_last:
+            return 0
+        # One of several processes might have given its part of a whole step.
+        as_part = not is_alone() and rest * plan.ranks == plan.samples
+        if rest % parts == 0 and not as_part:
+            return rest // parts
+        warn(f"a step takes {plan.samples} samples: the last {rest} of the "
+             f"{samples} of train_dataset are left out in each epoch, of which "
+             "transformers would make a smaller step: they are no multiple of "
+             f"the {parts} micro-batches of a step" +
+             (", or as many as a process has of a step" if as_part else ""))
+        return 0
 
     def _example(self) -> dict[str, torch.Tensor]:
         """Returns a batch, from which the plan has its shapes."""
@@ -182,13 +215,19 @@ class Trainer(Predictions, Checkpoints):
                 data_seed=args.seed if args.data_seed is None else args.data_seed)
         elif args.train_sampling_strategy == "sequential":
             sampler = SequentialSampler(self.train_dataset)
+        elif args.train_sampling_strategy == "group_by_length":
+            sampler = LengthGroupedSampler(
+                self.plan.samples, self.train_dataset,
+                model_input_name=self._main_input, generator=torch.Generator()
+                .manual_seed(args.seed if args.data_seed is None else
+                             args.data_seed))
         else:
             raise InvalidArgument(
-                f"train_sampling_strategy={args.train_sampling_strategy!r}: "
-                "batches have one shape; there are random and sequential")
+                f"train_sampling_strategy={args.train_sampling_strategy!r}: there "
+                "are random, sequential and group_by_length")
         return DataLoader(
             self.train_dataset, self.plan.samples, sampler=sampler,
-            drop_last=True, collate_fn=self._batch,
+            drop_last=not self._takes_rest, collate_fn=self._batch,
             num_workers=args.dataloader_num_workers,
             persistent_workers=args.dataloader_persistent_workers,
             prefetch_factor=args.dataloader_prefetch_factor)
@@ -205,7 +244,7 @@ class Trainer(Predictions, Checkpoints):
         if resume is None:
             self._refuse_to_mix()
         try:
-            with _Trainer(self.plan, seed=None if resume else self.args.seed,
+            with _Trainer(self.plans, seed=None if resume else self.args.seed,
                           resume=resume) as self._trainer:
                 self.state.global_step = self._trainer.steps
                 if resume:
@@ -216,8 +255,7 @@ class Trainer(Predictions, Checkpoints):
             self._trainer = None
         self._end_with_best()
         mean = self._losses / max(1, self._made)
-        metrics = {**speed_metrics("train", begin,
-                                   self._made * self.plan.samples, self._made),
+        metrics = {**speed_metrics("train", begin, self._seen, self._made),
                    "train_loss": mean}
         self.log(metrics)
         self.control = self._call("on_train_end")
@@ -251,7 +289,7 @@ class Trainer(Predictions, Checkpoints):
         self._schedule = transformers.get_scheduler(
             args.lr_scheduler_type, nothing, args.get_warmup_steps(total), total,
             args.lr_scheduler_kwargs or {})
-        self._losses, self._made = 0.0, 0
+        self._losses, self._made, self._seen = 0.0, 0, 0
         self._logged: list[float] = []
 
     def _run(self, loader: DataLoader) -> None:
@@ -284,12 +322,13 @@ class Trainer(Predictions, Checkpoints):
         if self.state.global_step % steps_of_epoch == 0:
             self.control = self._call("on_epoch_begin")
         self.control = self._call("on_step_begin")
-        self._check_shapes(batch)
+        self._shapes.check(batch)
         rate = self._schedule.get_last_lr()[0]
         loss = self._trainer.step(batch, lr=rate)
         self._schedule.optimizer.step()
         self._schedule.step()
         self._losses, self._made = self._losses + loss, self._made + 1
+        self._seen += find_batch_size(batch)
         self._logged.append(loss)
         self.state.global_step += 1
         self.state.epoch = self.state.global_step / steps_of_epoch
@@ -298,19 +337,6 @@ class Trainer(Predictions, Checkpoints):
         if last or self.control.should_training_stop:
             self.control = self._call("on_epoch_end")
             self._act(loss, rate)
-
-    def _check_shapes(self, batch: dict) -> None:
-        """Refuses a batch that the collator has padded to a length of its
-        own."""
-        for name, one in batch.items():
-            expected = self._shapes.get(name)
-            if expected is not None and one.shape[1:] != expected:
-                raise InvalidArgument(
-                    f"'{name}' of a batch has samples of shape "
-                    f"{list(one.shape[1:])}, and the first had "
-                    f"{list(expected)}: all batches of a plan have one shape; "
-                    "have the tokenizer or the collator pad to it, as "
-                    "padding=\"max_length\", max_length=128")
 
     def _act(self, loss, rate: float) -> None:
         """Does what callbacks have asked for."""

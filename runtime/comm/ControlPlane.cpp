@@ -114,39 +114,45 @@ static absl::StatusOr<std::string> differences(ControlPlane &control,
                            : absl::StrCat("rank 0 has ", texts[0], differing);
 }
 
+/// Returns an error on every rank, `begin` and `end` around what differs,
+/// unless all of them have the same text.
+static absl::Status needAlike(ControlPlane &control, const std::string &what,
+                              const std::string &text, absl::string_view begin,
+                              absl::string_view end) {
+  ZG_ASSIGN_OR_RETURN(std::string found, differences(control, what, text));
+  return found.empty() ? absl::OkStatus()
+                       : absl::FailedPreconditionError(
+                             absl::StrCat(begin, ": ", found, ". ", end));
+}
+
 absl::Status zerograph::compareHashes(ControlPlane &control,
                                       const std::string &hash_hex) {
-  ZG_ASSIGN_OR_RETURN(std::string found,
-                      differences(control, "comparing plans", hash_hex));
-  return found.empty()
-             ? absl::OkStatus()
-             : absl::FailedPreconditionError(absl::StrCat(
-                   "the ranks have different plans: ", found,
-                   ". Give every rank the same plan file, or the same model "
-                   "with the "
-                   "same weights, seeded alike, and the same options"));
+  return needAlike(control, "comparing plans", hash_hex,
+                   "the ranks have different plans",
+                   "Give every rank the same plan file, or the same model with "
+                   "the same weights, seeded alike, and the same options");
 }
 
 absl::Status zerograph::compareArrays(ControlPlane &control,
                                       const std::string &digest) {
-  ZG_ASSIGN_OR_RETURN(std::string found,
-                      differences(control, "comparing arrays", digest));
-  return found.empty()
-             ? absl::OkStatus()
-             : absl::FailedPreconditionError(absl::StrCat(
+  return needAlike(control, "comparing arrays", digest,
                    "nothing was written: the ranks give different arrays, by "
-                   "their digests: ",
-                   found, ". Give the same in every process"));
+                   "their digests",
+                   "Give the same in every process");
+}
+
+absl::Status zerograph::comparePlans(ControlPlane &control, size_t number) {
+  return needAlike(control, "comparing batches",
+                   absl::StrCat("one of plan ", number + 1),
+                   "nothing was trained: the ranks give batches of different "
+                   "shapes",
+                   "Give those of one plan in every process");
 }
 
 absl::Status zerograph::compareChoices(ControlPlane &control,
                                        const std::string &choices) {
-  ZG_ASSIGN_OR_RETURN(std::string found,
-                      differences(control, "comparing libraries", choices));
-  return found.empty()
-             ? absl::OkStatus()
-             : absl::FailedPreconditionError(absl::StrCat(
-                   "the ranks would compute the same differently: ", found,
-                   ". Give every rank the same version of the library and the "
-                   "same kind of GPU"));
+  return needAlike(control, "comparing libraries", choices,
+                   "the ranks would compute the same differently",
+                   "Give every rank the same version of the library and the "
+                   "same kind of GPU");
 }

@@ -54,7 +54,7 @@ std::map<uint32_t, uint32_t> collectiveOrder(const plan::Program &program) {
 
 absl::StatusOr<std::unique_ptr<Executor>>
 Executor::create(const plan::Plan &plan, Collectives &collectives,
-                 RankDevices devices) {
+                 RankDevices devices, absl::Span<const uint64_t> room) {
   if (devices.size() < size_t(plan.devices_size())) {
     return absl::InvalidArgumentError(
         absl::StrCat("the plan runs on ", plan.devices_size(),
@@ -62,13 +62,12 @@ Executor::create(const plan::Plan &plan, Collectives &collectives,
   }
   std::unique_ptr<Executor> executor(
       new Executor(plan, collectives, std::move(devices)));
-  ZG_RETURN_IF_ERROR(executor->allocate());
-  for (const plan::Program &program : plan.programs()) {
-    absl::Status status = executor->bindProgram(program);
-    if (!status.ok()) {
-      return annotate(status, absl::StrCat("program \"", program.name(), "\""));
-    }
+  ZG_RETURN_IF_ERROR(executor->allocate(room));
+  std::vector<const Module *> modules;
+  for (const RankDevice &device : executor->devices) {
+    modules.push_back(device.module);
   }
+  ZG_RETURN_IF_ERROR(executor->add(plan, modules));
   for (RankDevice &device : executor->devices) {
     device.device->onFailure(
         [self = executor.get()](const absl::Status &status, uint32_t step) {
@@ -86,13 +85,15 @@ Executor::create(const plan::Plan &plan, Collectives &collectives,
   return create(plan, collectives, std::move(devices));
 }
 
-absl::Status Executor::allocate() {
+absl::Status Executor::allocate(absl::Span<const uint64_t> room) {
   memory_.rank = collectives.rank();
-  for (const plan::Arena &arena : plan.arenas()) {
+  for (int i = 0; i < plan.arenas_size(); ++i) {
+    const plan::Arena &arena = plan.arenas(i);
     Device &device = *devices[arena.device()].device;
+    uint64_t bytes =
+        std::max(arena.bytes(), size_t(i) < room.size() ? room[size_t(i)] : 0);
     ZG_ASSIGN_OR_RETURN(
-        auto memory,
-        device.allocate(arena.space(), arena.bytes(), arena.alignment()));
+        auto memory, device.allocate(arena.space(), bytes, arena.alignment()));
     memory_.arenas.push_back(memory.get());
     arenas_.push_back(std::move(memory));
   }
@@ -106,25 +107,43 @@ absl::Status Executor::allocate() {
   return absl::OkStatus();
 }
 
-absl::Status Executor::bindProgram(const plan::Program &program) {
+absl::Status Executor::add(const plan::Plan &added,
+                           absl::Span<const Module *const> modules) {
+  for (int i = 0; i < added.programs_size(); ++i) {
+    absl::Status status = bindProgram(added, unsigned(i), modules);
+    if (!status.ok()) {
+      return annotate(
+          status, absl::StrCat("program \"", added.programs(i).name(), "\""));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Executor::bindProgram(const plan::Plan &plan, unsigned number,
+                                   absl::Span<const Module *const> modules) {
+  const plan::Program &program = plan.programs(int(number));
   Bound bound;
+  bound.plan = &plan;
+  bound.number = number;
   std::vector<ProgramPart> parts =
       splitProgram(program, streamsOf(plan), deviceOfStreams(plan));
   bound.counts = needCounters(parts);
   for (ProgramPart &part : parts) {
-    ZG_ASSIGN_OR_RETURN(Part made, bindPart(program, std::move(part)));
+    ZG_ASSIGN_OR_RETURN(Part made,
+                        bindPart(plan, program, std::move(part), modules));
     bound.parts.push_back(std::move(made));
   }
   programs.push_back(std::move(bound));
   return absl::OkStatus();
 }
 
-absl::StatusOr<Executor::Part> Executor::bindPart(const plan::Program &program,
-                                                  ProgramPart part) {
+absl::StatusOr<Executor::Part>
+Executor::bindPart(const plan::Plan &plan, const plan::Program &program,
+                   ProgramPart part, absl::Span<const Module *const> modules) {
   std::map<uint32_t, uint32_t> order = collectiveOrder(program);
   const RankDevice &device = devices[part.device];
   Part made;
-  part.binding.module = device.module;
+  part.binding.module = modules[part.device];
   if (counters) {
     part.binding.counters = {counters.get(), 0, counters->bytes()};
   }
@@ -137,7 +156,8 @@ absl::StatusOr<Executor::Part> Executor::bindPart(const plan::Program &program,
       step.moved = &moved[size_t(*way)];
     }
     if (isCollective(*step.step)) {
-      absl::Status status = bindCollective(program, order[step.number], step);
+      absl::Status status =
+          bindCollective(plan, program, order[step.number], step);
       if (!status.ok()) {
         return annotate(status, absl::StrCat("step ", step.number, " '",
                                              step.step->name(), "'"));
@@ -149,7 +169,8 @@ absl::StatusOr<Executor::Part> Executor::bindPart(const plan::Program &program,
   return made;
 }
 
-absl::Status Executor::bindCollective(const plan::Program &program,
+absl::Status Executor::bindCollective(const plan::Plan &plan,
+                                      const plan::Program &program,
                                       uint32_t sequence, StepBinding &step) {
   const plan::Step &what = *step.step;
   CollectiveSite site;
@@ -196,6 +217,9 @@ void Executor::recordTimes() {
 StepTimes Executor::times() const {
   StepTimes result;
   for (const Bound &bound : programs) {
+    if (bound.plan != &plan) {
+      break;
+    }
     std::vector<StepTime> &steps = result.emplace_back();
     for (const Part &part : bound.parts) {
       std::vector<StepTime> times = part.program->times();
@@ -209,11 +233,15 @@ StepTimes Executor::times() const {
 }
 
 void Executor::searchNonfinite() {
-  search = std::make_unique<NonfiniteSearch>(plan, memory_);
-  for (unsigned p = 0; p < programs.size(); ++p) {
-    for (Part &part : programs[p].parts) {
-      part.program->afterSteps([this, p, &part](uint32_t place) {
-        return search->look(p, part.numbers[place]);
+  for (Bound &bound : programs) {
+    if (bound.number == 0) { // the first of its plan
+      searches.push_back(
+          std::make_unique<NonfiniteSearch>(*bound.plan, memory_));
+    }
+    bound.search = searches.back().get();
+    for (Part &part : bound.parts) {
+      part.program->afterSteps([&bound, &part](uint32_t place) {
+        return bound.search->look(bound.number, part.numbers[place]);
       });
     }
   }
@@ -235,8 +263,7 @@ void Executor::onFailure(const absl::Status &status, uint32_t step) {
 
 absl::Status Executor::named(const absl::Status &status, const Bound &bound,
                              uint32_t step) const {
-  return annotate(status,
-                  describeStep(plan, int(&bound - programs.data()), step));
+  return annotate(status, describeStep(*bound.plan, int(bound.number), step));
 }
 
 absl::Status Executor::run(unsigned index, unsigned slot,
@@ -244,8 +271,8 @@ absl::Status Executor::run(unsigned index, unsigned slot,
   Bound &bound = programs[index];
   collectives.beginProgram();
   running = &bound;
-  if (search) {
-    search->begin(index);
+  if (bound.search) {
+    bound.search->begin(bound.number);
   }
   if (bound.counts) {
     ZG_RETURN_IF_ERROR(counters->fill(0, counters->bytes()));

@@ -5,6 +5,8 @@
 #include "runtime/base/Text.h"
 #include "runtime/exec/ResumeRun.h"
 
+#include "absl/strings/str_join.h"
+
 #include <algorithm>
 
 using namespace zerograph;
@@ -39,6 +41,13 @@ private:
 };
 
 } // namespace
+
+LiveRun::LiveRun(std::unique_ptr<RanksHere> opened) : ranks(std::move(opened)) {
+  plans.push_back(&ranks->session().plan());
+  for (const LoadedPlan *other : ranks->session().options.also) {
+    plans.push_back(&other->plan);
+  }
+}
 
 absl::StatusOr<std::unique_ptr<LiveRun>> LiveRun::open(const LoadedPlan &plan,
                                                        TrainOptions options,
@@ -91,11 +100,76 @@ std::invoke_result_t<Function, size_t> LiveRun::firstOf(const Function &work) {
   return first;
 }
 
-absl::StatusOr<std::unique_ptr<DataSource>>
-LiveRun::take(const TensorFile &arrays) {
-  ZG_ASSIGN_OR_RETURN(
-      std::unique_ptr<DataSource> batch,
-      DataSource::of(kBatch, arrays, plan(), Purpose::Evaluation));
+/// Returns what is wrong with how many samples a batch has.
+static absl::Status checkSamples(const DataSource &batch,
+                                 const plan::Plan &plan, unsigned processes) {
+  uint64_t samples = batch.samples(), step = samplesOfStep(plan);
+  uint64_t own = step / processes;
+  if (!batch.perSample() || samples == step || samples == own) {
+    return absl::OkStatus();
+  }
+  uint64_t accumulate = std::max<uint64_t>(1, plan.accumulate());
+  return absl::InvalidArgumentError(absl::StrCat(
+      kBatch, ": has ", samples, " samples; a step takes ", step, " (",
+      worldOf(plan), " ranks x ", accumulate, " micro-batches x ",
+      plan.micro_batch(), " samples)",
+      own == step ? ""
+                  : absl::StrCat(", of which ", own, " are this process's"),
+      samples < step ? ": leave out a last batch that is smaller "
+                       "(drop_last), or make a plan for it too"
+                     : ""));
+}
+
+/// Returns the batch as that of the first plan that it fits. It must not be a
+/// whole step of one and the part of this process in another's.
+absl::StatusOr<LiveRun::Taken> LiveRun::fit(const TensorFile &arrays,
+                                            bool step) const {
+  const unsigned processes = ranks->session().processes;
+  std::optional<Taken> found;
+  std::vector<std::string> reasons;
+  for (size_t number = 0; number < plans.size(); ++number) {
+    auto batch =
+        DataSource::of(kBatch, arrays, *plans[number], Purpose::Evaluation);
+    absl::Status status = batch.status();
+    if (status.ok() && step) {
+      status = checkSamples(**batch, *plans[number], processes);
+    }
+    if (!status.ok() && plans.size() == 1) {
+      return status;
+    }
+    if (!status.ok()) {
+      reasons.push_back(
+          absl::StrCat("plan ", number + 1, ": ", status.message()));
+      continue;
+    }
+    Taken taken{*std::move(batch), number};
+    if (step && found && isWhole(taken) != isWhole(*found)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          kBatch, ": has ", taken.batch->samples(),
+          " samples, which are a step of one plan and, for this process, a "
+          "part "
+          "of a step of another: the plans of several processes need other "
+          "numbers of samples"));
+    }
+    if (!found) {
+      found = std::move(taken);
+    }
+    if (processes == 1) {
+      break;
+    }
+  }
+  if (found) {
+    return *std::move(found);
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(kBatch, " is that of none of the trainer's plans. ",
+                   absl::StrJoin(reasons, "; ")));
+}
+
+absl::StatusOr<LiveRun::Taken> LiveRun::take(const TensorFile &arrays,
+                                             bool step) {
+  ZG_ASSIGN_OR_RETURN(Taken taken, fit(arrays, step));
+  const DataSource *batch = taken.batch.get();
   ZG_RETURN_IF_ERROR(
       batch->check(0, batch->samples(), [](uint64_t place) { return place; }));
   std::string where = batch->countedFromEnd();
@@ -104,11 +178,14 @@ LiveRun::take(const TensorFile &arrays) {
     ranks->session().warn(absl::StrCat(
         where, "; as in ONNX, an index below 0 counts from the end"));
   }
-  return batch;
+  if (plans.size() > 1 && ranks->session().processes > 1) {
+    ZG_RETURN_IF_ERROR(ranks->forEach(
+        [&](size_t i) { return (*ranks)[i].comparePlan(taken.number); }));
+  }
+  return taken;
 }
 
-absl::StatusOr<std::unique_ptr<DataSource>>
-LiveRun::takeStep(const TensorFile &arrays) {
+absl::StatusOr<LiveRun::Taken> LiveRun::takeStep(const TensorFile &arrays) {
   if (!ended.ok()) {
     return ended;
   }
@@ -116,40 +193,26 @@ LiveRun::takeStep(const TensorFile &arrays) {
     return absl::FailedPreconditionError(
         "the micro-batches of this step are there already: update comes next");
   }
-  ZG_ASSIGN_OR_RETURN(std::unique_ptr<DataSource> batch, take(arrays));
-  uint64_t samples = batch->samples(), step = samplesOfStep(plan());
-  uint64_t own = step / ranks->session().processes;
-  if (batch->perSample() && samples != step && samples != own) {
-    uint64_t accumulate = std::max<uint64_t>(1, plan().accumulate());
-    return absl::InvalidArgumentError(absl::StrCat(
-        kBatch, ": has ", samples, " samples; a step takes ", step, " (",
-        worldOf(plan()), " ranks x ", accumulate, " micro-batches x ",
-        plan().micro_batch(), " samples)",
-        own == step ? ""
-                    : absl::StrCat(", of which ", own, " are this process's"),
-        samples < step ? ": leave out a last batch that is smaller (drop_last)"
-                       : ""));
-  }
-  return batch;
+  return take(arrays, /*step=*/true);
 }
 
-LiveRun::Parts LiveRun::partsOf(const DataSource &batch) const {
+LiveRun::Parts LiveRun::partsOf(const Taken &taken) const {
   const Session &session = ranks->session();
-  bool whole = !batch.perSample() || batch.samples() == samplesOfStep(plan());
-  return whole ? Parts{worldOf(plan()), session.process * session.ranksHere()}
-               : Parts{session.ranksHere(), 0};
+  return isWhole(taken)
+             ? Parts{worldOf(plan()), session.process * session.ranksHere()}
+             : Parts{session.ranksHere(), 0};
 }
 
-absl::Status LiveRun::accumulateOn(size_t i, const DataSource &batch) {
-  Parts parts = partsOf(batch);
-  return (*ranks)[i].accumulate(
-      LiveBatch(batch, plan().micro_batch(), parts.count, parts.first + i));
+absl::Status LiveRun::accumulateOn(size_t i, const Taken &taken) {
+  ZG_RETURN_IF_ERROR((*ranks)[i].training()->use(taken.number));
+  Parts parts = partsOf(taken);
+  return (*ranks)[i].accumulate(LiveBatch(
+      *taken.batch, planOf(taken).micro_batch(), parts.count, parts.first + i));
 }
 
 absl::Status LiveRun::accumulate(const TensorFile &arrays) {
-  ZG_ASSIGN_OR_RETURN(std::unique_ptr<DataSource> batch, takeStep(arrays));
-  ZG_RETURN_IF_ERROR(
-      forEach([&](size_t i) { return accumulateOn(i, *batch); }));
+  ZG_ASSIGN_OR_RETURN(Taken taken, takeStep(arrays));
+  ZG_RETURN_IF_ERROR(forEach([&](size_t i) { return accumulateOn(i, taken); }));
   accumulated = true;
   return absl::OkStatus();
 }
@@ -163,8 +226,9 @@ absl::StatusOr<StepResult> LiveRun::update() {
   return firstOf([&](size_t i) { return (*ranks)[i].update(); });
 }
 
-absl::Status LiveRun::checkNoUpdateYet() const {
-  ZG_ASSIGN_OR_RETURN(TrainingPrograms programs, TrainingPrograms::of(plan()));
+absl::Status LiveRun::checkNoUpdateYet() {
+  ZG_ASSIGN_OR_RETURN(TrainingPrograms programs,
+                      TrainingPrograms::of(training().plan()));
   return programs.update || !accumulated
              ? absl::OkStatus()
              : absl::FailedPreconditionError(
@@ -184,9 +248,9 @@ absl::Status LiveRun::discard() {
 }
 
 absl::StatusOr<StepResult> LiveRun::step(const TensorFile &arrays) {
-  ZG_ASSIGN_OR_RETURN(std::unique_ptr<DataSource> batch, takeStep(arrays));
+  ZG_ASSIGN_OR_RETURN(Taken taken, takeStep(arrays));
   return firstOf([&](size_t i) -> absl::StatusOr<StepResult> {
-    ZG_RETURN_IF_ERROR(accumulateOn(i, *batch));
+    ZG_RETURN_IF_ERROR(accumulateOn(i, taken));
     return (*ranks)[i].update();
   });
 }
@@ -195,18 +259,21 @@ absl::StatusOr<EvaluatedSum> LiveRun::evaluate(const TensorFile &arrays) {
   if (!ended.ok()) {
     return ended;
   }
-  if (!plan().has_evaluation()) {
-    return absl::FailedPreconditionError(
-        "the plan was compiled without an evaluation: give --evaluate when "
-        "compiling");
-  }
   if (accumulated) {
     return absl::FailedPreconditionError(
         "an evaluation is made between steps: update comes first");
   }
-  ZG_ASSIGN_OR_RETURN(std::unique_ptr<DataSource> data, take(arrays));
-  Evaluation evaluation(plan(), std::move(data));
-  return firstOf([&](size_t i) { return (*ranks)[i].evaluate(evaluation); });
+  ZG_ASSIGN_OR_RETURN(Taken taken, take(arrays, /*step=*/false));
+  if (!planOf(taken).has_evaluation()) {
+    return absl::FailedPreconditionError(
+        "the plan was compiled without an evaluation: give --evaluate when "
+        "compiling");
+  }
+  Evaluation evaluation(planOf(taken), std::move(taken.batch));
+  return firstOf([&](size_t i) -> absl::StatusOr<EvaluatedSum> {
+    ZG_RETURN_IF_ERROR((*ranks)[i].training()->use(taken.number));
+    return (*ranks)[i].evaluate(evaluation);
+  });
 }
 
 void LiveRun::setRates() {
@@ -364,8 +431,9 @@ absl::Status LiveRun::write(Role role, const TensorFile &arrays, bool all) {
 
 std::map<std::string, DeviceRange>
 LiveRun::whole(const WeightFileOptions &options) {
-  return ended.ok() ? wholeWeights(plan(), options, training().memory())
-                    : std::map<std::string, DeviceRange>();
+  return ended.ok()
+             ? wholeWeights(training().plan(), options, training().memory())
+             : std::map<std::string, DeviceRange>();
 }
 
 absl::Status LiveRun::end() {

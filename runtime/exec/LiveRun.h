@@ -21,6 +21,9 @@ namespace zerograph {
 /// several processes, those of its own rank. Slice k * ranks + r is micro-batch
 /// k of rank r. What is wrong with a batch changes nothing; any other failure
 /// ends the run, and every later call returns it.
+///
+/// With more plans (`TrainOptions::also`) each step, and each evaluation, is of
+/// the first one whose shapes the batch has, in all processes the same.
 class LiveRun {
 public:
   /// Opens the run; the plan outlives it. `collectives` and `control` are those
@@ -71,6 +74,7 @@ public:
   std::map<std::string, DeviceRange> whole(const WeightFileOptions &options);
 
   TrainerPosition position() { return training().position(); }
+  /// Returns the first plan, which has the states of all.
   const plan::Plan &plan() const { return ranks->session().plan(); }
 
   /// Ends the run after its last step.
@@ -79,8 +83,13 @@ public:
   void abort(const std::string &reason);
 
 private:
-  explicit LiveRun(std::unique_ptr<RanksHere> ranks)
-      : ranks(std::move(ranks)) {}
+  explicit LiveRun(std::unique_ptr<RanksHere> ranks);
+
+  /// A batch, and the plan that it is of.
+  struct Taken {
+    std::unique_ptr<DataSource> batch;
+    size_t number = 0;
+  };
 
   using Work = absl::FunctionRef<absl::Status(size_t i)>;
   /// Calls `work` with each rank here, unless the run has ended; its failure
@@ -94,27 +103,37 @@ private:
   struct Parts {
     uint64_t count, first;
   };
-  Parts partsOf(const DataSource &batch) const;
+  Parts partsOf(const Taken &taken) const;
   /// Returns an error if the step's update is made already, with its only
   /// micro-batch.
-  absl::Status checkNoUpdateYet() const;
+  absl::Status checkNoUpdateYet();
   void setRates();
-  absl::Status accumulateOn(size_t i, const DataSource &batch);
+  absl::Status accumulateOn(size_t i, const Taken &taken);
   /// Returns an error of the first rank on all, without ending the run.
   absl::Status agreeOn(const std::string &what, const absl::Status &first);
   absl::Status moveCheckpoints(const std::string &folder);
   Trainer &training() { return *(*ranks)[0].training(); }
+  const plan::Plan &planOf(const Taken &taken) const {
+    return *plans[taken.number];
+  }
+  /// Returns whether it is a step's, and not the part of this process.
+  bool isWhole(const Taken &taken) const {
+    return !taken.batch->perSample() ||
+           taken.batch->samples() == samplesOfStep(planOf(taken));
+  }
   /// Returns samples, once their arrays and labels are known to be right; says
-  /// once that an index below 0 was read.
-  absl::StatusOr<std::unique_ptr<DataSource>> take(const TensorFile &arrays);
-  /// Returns those of a step, which may come now and are as many as it takes.
-  absl::StatusOr<std::unique_ptr<DataSource>>
-  takeStep(const TensorFile &arrays);
+  /// once that an index below 0 was read. Those of a step are as many as it
+  /// takes. In all processes they are of one plan.
+  absl::StatusOr<Taken> take(const TensorFile &arrays, bool step);
+  absl::StatusOr<Taken> fit(const TensorFile &arrays, bool step) const;
+  /// Returns the samples of a step, which may come now.
+  absl::StatusOr<Taken> takeStep(const TensorFile &arrays);
 
   std::unique_ptr<RanksHere> ranks;
-  absl::Status ended;               ///< why no more calls are possible
-  std::set<std::string> folders;    ///< that checkpoints were written to
-  std::map<uint32_t, double> rates; ///< the caller's, by group
+  std::vector<const plan::Plan *> plans; ///< the first, and the others
+  absl::Status ended;                    ///< why no more calls are possible
+  std::set<std::string> folders;         ///< that checkpoints were written to
+  std::map<uint32_t, double> rates;      ///< the caller's, by group
   bool accumulated = false;
   bool warned_of_indices = false;
 };

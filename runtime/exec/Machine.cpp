@@ -4,6 +4,7 @@
 
 #include "runtime/backend/Backend.h"
 #include "runtime/comm/Peers.h"
+#include "runtime/plan/SameStates.h"
 #include "runtime/plan/Verify.h"
 
 #include <algorithm>
@@ -44,6 +45,27 @@ absl::StatusOr<Machine> Machine::openVerified(const plan::Plan &plan,
     ZG_ASSIGN_OR_RETURN(machine.helper_module, machine.helper->load(plan, {}));
   }
   return machine;
+}
+
+std::vector<const Module *> OpenedCode::byDevice() const {
+  std::vector<const Module *> modules = {module.get()};
+  if (helper) {
+    modules.push_back(helper.get());
+  }
+  return modules;
+}
+
+absl::Status Machine::add(const plan::Plan &first, const plan::Plan &plan) {
+  ZG_RETURN_IF_ERROR(verifyPlan(plan));
+  ZG_RETURN_IF_ERROR(needSameStates(first, plan));
+  ZG_RETURN_IF_ERROR(checkRoom(plan));
+  OpenedCode code;
+  ZG_ASSIGN_OR_RETURN(code.module, driver->load(plan, {}));
+  if (plan.devices_size() > 1) {
+    ZG_ASSIGN_OR_RETURN(code.helper, helper->load(plan, {}));
+  }
+  added.push_back(std::move(code));
+  return absl::OkStatus();
 }
 
 absl::StatusOr<RankDevices>

@@ -25,6 +25,15 @@ struct RankDevice {
 /// A rank's devices, by the numbers of the plan's.
 using RankDevices = std::vector<RankDevice>;
 
+/// The machine code of a plan, and of the host that helps; null where it has no
+/// second device.
+struct OpenedCode {
+  std::unique_ptr<Module> module, helper;
+
+  /// Returns the code by the numbers of the plan's devices.
+  std::vector<const Module *> byDevice() const;
+};
+
 /// The driver that a plan asks for and its machine code, opened once for all
 /// ranks of this process.
 struct Machine {
@@ -34,6 +43,8 @@ struct Machine {
   /// has no second one.
   std::unique_ptr<Driver> helper;
   std::unique_ptr<Module> helper_module;
+  /// The code of other plans for the same devices, as they were added.
+  std::vector<OpenedCode> added;
   /// The bytes of the accelerator that were in use when it was opened, and when
   /// the plan's kernels and libraries were; nothing for the processor.
   std::optional<uint64_t> in_use_before, in_use_loaded;
@@ -47,6 +58,10 @@ struct Machine {
   static absl::StatusOr<Machine> openVerified(const plan::Plan &plan,
                                               const LoadOptions &options,
                                               unsigned number);
+
+  /// Opens one more plan, once it is known to have the states of `first`
+  /// (SameStates.h), the plan that the machine was opened for. Verifies it.
+  absl::Status add(const plan::Plan &first, const plan::Plan &plan);
 
   /// Creates a rank's own devices.
   absl::StatusOr<RankDevices> createDevices(const DeviceOptions &options) const;

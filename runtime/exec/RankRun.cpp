@@ -44,11 +44,9 @@ absl::Status RankRun::open() {
     return met;
   }
   // One rank answers for those of a process that share a device.
-  ZG_RETURN_IF_ERROR(agree(
-      control, "looking for memory",
-      neighbours.first_here ? machine.checkRoom(session.plan(), neighbours,
-                                                checkpointCopy(session, rank()))
-                            : absl::OkStatus()));
+  ZG_RETURN_IF_ERROR(
+      agree(control, "looking for memory",
+            neighbours.first_here ? checkRoom() : absl::OkStatus()));
   auto prepareAll = [&] {
     ZG_RETURN_IF_ERROR(logPlacement(session, machine, neighbours));
     return prepare();
@@ -58,6 +56,15 @@ absl::Status RankRun::open() {
     abort(prepared);
   }
   return prepared;
+}
+
+/// Looks for the memory of each plan: all have the same arenas.
+absl::Status RankRun::checkRoom() const {
+  uint64_t copy = checkpointCopy(session, rank());
+  for (const LoadedPlan *other : session.options.also) {
+    ZG_RETURN_IF_ERROR(machine.checkRoom(other->plan, neighbours, copy));
+  }
+  return machine.checkRoom(session.plan(), neighbours, copy);
 }
 
 absl::Status RankRun::meet() {
@@ -165,6 +172,7 @@ absl::Status RankRun::prepare() {
   options.record_times = !session.options.trace.empty();
   options.debug_nonfinite = session.options.debug_nonfinite;
   options.machine = &machine;
+  options.also = session.options.also;
   options.collectives = &collectives;
   options.control = &control;
   ZG_ASSIGN_OR_RETURN(trainer, Trainer::create(*session.loaded, options));
@@ -219,7 +227,7 @@ absl::StatusOr<StepResult> RankRun::update() {
   record.gradient_norm = made.gradient_norm;
   record.learning_rate = made.learning_rate;
   record.step_ms = ms;
-  record.samples_per_s = double(samplesOfStep(session.plan())) / ms * 1e3;
+  record.samples_per_s = double(samplesOfStep(trainer->plan())) / ms * 1e3;
   record.skipped = made.skipped;
   record.metrics = namedMetrics(session.plan(), made.metrics);
   if (session.plan().has_loss_scale()) {
@@ -360,7 +368,7 @@ void RankRun::saySkipped() const {
 absl::Status RankRun::gather(const WeightFileOptions &options,
                              const WeightSink &sink) {
   return gatherWeights(control, "reading weights", Receivers::All, sink,
-                       session.plan(), options, trainer->memory());
+                       trainer->plan(), options, trainer->memory());
 }
 
 absl::Status RankRun::openCheckpoints() {
@@ -437,7 +445,7 @@ absl::Status RankRun::writeFile(const SaveRequest &request,
   }
   ZG_ASSIGN_OR_RETURN(
       std::string elsewhere,
-      saveFile(control, request, writer, session.plan(), trainer->memory()));
+      saveFile(control, request, writer, trainer->plan(), trainer->memory()));
   if (rank() == 0 && !elsewhere.empty()) {
     result.elsewhere[request.path] = elsewhere;
   }

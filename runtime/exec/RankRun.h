@@ -49,6 +49,10 @@ public:
   absl::Status save(SavedFile &file);
   /// Replaces what this rank holds of parameters or optimizer states.
   absl::Status write(const GivenStates &given);
+  /// Returns an error unless the batches of all processes are of one plan.
+  absl::Status comparePlan(size_t number) {
+    return comparePlans(control, number);
+  }
   /// Returns an error unless the arrays of all processes have one digest.
   absl::Status compare(const std::string &digest) {
     return compareArrays(control, digest);
@@ -78,6 +82,7 @@ public:
 private:
   /// Opens what ranks exchange by, together with them.
   absl::Status meet();
+  absl::Status checkRoom() const;
   absl::Status trainAndSave();
   absl::Status prepare();
   absl::Status trainSteps();

@@ -43,6 +43,18 @@ absl::Status checkGraphs(const Session &session, unsigned gpus) {
       "compute"));
 }
 
+/// Opens a machine for all plans of a trainer.
+absl::StatusOr<Machine> openMachine(const LoadedPlan &loaded,
+                                    const TrainOptions &options,
+                                    unsigned number = 0) {
+  ZG_ASSIGN_OR_RETURN(Machine machine,
+                      Machine::open(loaded.plan, {options.algorithms}, number));
+  for (const LoadedPlan *other : options.also) {
+    ZG_RETURN_IF_ERROR(machine.add(loaded.plan, other->plan));
+  }
+  return machine;
+}
+
 } // namespace
 
 /// Opens the other GPUs, where ranks have one each, and what ranks exchange by.
@@ -61,9 +73,8 @@ absl::Status RanksHere::openGpus() {
   }
   for (unsigned number = 1; number < gpus; ++number) {
     // The algorithms that the first GPU has chosen, the others find written.
-    ZG_ASSIGN_OR_RETURN(
-        Machine machine,
-        Machine::openVerified(plan, {shared->options.algorithms}, number));
+    ZG_ASSIGN_OR_RETURN(Machine machine,
+                        openMachine(*shared->loaded, shared->options, number));
     machines.push_back(std::move(machine));
   }
   for (unsigned rank = 0; rank < gpus; ++rank) {
@@ -89,7 +100,7 @@ absl::StatusOr<std::unique_ptr<RanksHere>>
 RanksHere::open(const LoadedPlan &loaded, const TrainOptions &options) {
   std::unique_ptr<RanksHere> here(new RanksHere);
   ZG_ASSIGN_OR_RETURN(here->machines.emplace_back(),
-                      Machine::open(loaded.plan, {options.algorithms}));
+                      openMachine(loaded, options));
   ZG_ASSIGN_OR_RETURN(here->shared, openSession(loaded, options));
   LocalGroupOptions group;
   group.world = worldOf(loaded.plan);
@@ -114,7 +125,7 @@ RanksHere::openAsRank(const LoadedPlan &loaded, const TrainOptions &options,
   std::unique_ptr<RanksHere> here(new RanksHere);
   auto open = [&]() -> absl::Status {
     ZG_ASSIGN_OR_RETURN(here->machines.emplace_back(),
-                        Machine::open(loaded.plan, {options.algorithms}, gpu));
+                        openMachine(loaded, options, gpu));
     ZG_ASSIGN_OR_RETURN(
         here->shared,
         openSession(loaded, options, control.rank(), control.world()));

@@ -32,6 +32,9 @@ struct TrainOptions {
   /// as it likes (LiveRun.h): then there are no data, steps, epochs or files to
   /// save at the end.
   bool live = false;
+  /// Other plans of the same states, whose batches a live run takes too; they
+  /// outlive it.
+  std::vector<const LoadedPlan *> also;
   /// How long the run is: steps, or as many as whole passes over the data take;
   /// at most one is given, and neither is one pass.
   std::optional<uint64_t> steps, epochs;

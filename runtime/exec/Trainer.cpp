@@ -4,6 +4,7 @@
 
 #include "runtime/comm/local/LocalGroup.h"
 #include "runtime/plan/Mesh.h"
+#include "runtime/plan/SameStates.h"
 #include "runtime/plan/Totals.h"
 #include "runtime/plan/UnitParts.h"
 
@@ -13,8 +14,7 @@
 using namespace zerograph;
 
 Trainer::Trainer(const LoadedPlan &loaded, const TrainerOptions &options)
-    : loaded(loaded), plan(loaded.plan), options(options),
-      loss_scaler(loaded.plan) {
+    : plans{{&loaded.plan, {}}}, options(options), loss_scaler(loaded.plan) {
   scalars.seed = options.seed;
   steps_done = options.begin.steps;
   updates_done = options.begin.updates;
@@ -39,27 +39,26 @@ absl::Status Trainer::prepare() {
     options.collectives = alone[0].get();
     options.control = alone[0].get();
   }
-  if (options.control->world() != worldOf(plan)) {
+  const plan::Plan &first = plan();
+  if (options.control->world() != worldOf(first)) {
     return absl::FailedPreconditionError(
-        absl::StrCat("the plan is for ", worldOf(plan),
+        absl::StrCat("the plan is for ", worldOf(first),
                      " ranks, and there are ", options.control->world()));
   }
   if (!options.machine) {
-    ZG_ASSIGN_OR_RETURN(own_machine, Machine::open(plan));
-    ZG_RETURN_IF_ERROR(own_machine.checkRoom(plan));
+    ZG_ASSIGN_OR_RETURN(own_machine, Machine::open(first));
+    ZG_RETURN_IF_ERROR(own_machine.checkRoom(first));
+    for (const LoadedPlan *other : options.also) {
+      ZG_RETURN_IF_ERROR(own_machine.add(first, other->plan));
+    }
     options.machine = &own_machine;
   }
-  if (options.control->world() > 1) {
-    ZG_RETURN_IF_ERROR(compareHashes(*options.control, hashOfRanks(plan)));
-  }
-  ZG_RETURN_IF_ERROR(
-      compareChoices(*options.control, options.machine->module->choices()));
-  ZG_ASSIGN_OR_RETURN(programs, TrainingPrograms::of(plan));
+  ZG_RETURN_IF_ERROR(comparePlans());
   scalars.learning_rate = options.learning_rate;
   scalars.rank = options.control->rank();
   DeviceOptions wanted;
   wanted.rank = options.control->rank();
-  wanted.threads = threadsOf(options.threads, worldOf(plan));
+  wanted.threads = threadsOf(options.threads, worldOf(first));
   wanted.ranks = options.ranks_here;
   wanted.processes = options.processes_here;
   bool one_by_one = options.record_times || options.debug_nonfinite;
@@ -69,20 +68,16 @@ absl::Status Trainer::prepare() {
   ZG_ASSIGN_OR_RETURN(RankDevices devices,
                       options.machine->createDevices(wanted));
   ZG_RETURN_IF_ERROR(options.collectives->open());
-  ZG_ASSIGN_OR_RETURN(executor, Executor::create(plan, *options.collectives,
-                                                 std::move(devices)));
+  ZG_RETURN_IF_ERROR(bindPlans(std::move(devices)));
   if (options.record_times) {
     executor->recordTimes();
   }
   if (options.debug_nonfinite) {
     executor->searchNonfinite();
   }
-  for (int i = 0; i < plan.programs_size(); ++i) {
-    ZG_ASSIGN_OR_RETURN(Staging slots,
-                        Staging::create(plan, unsigned(i), memory()));
-    staging.push_back(std::move(slots));
+  for (Used &one : plans) {
+    ZG_RETURN_IF_ERROR(prepare(one));
   }
-  ZG_RETURN_IF_ERROR(zeroStates(plan, executor->memory()));
   if (options.initialize) {
     ZG_RETURN_IF_ERROR(options.initialize(executor->memory()));
   }
@@ -98,6 +93,63 @@ void Trainer::abort(const absl::Status &status) {
   if (options.control) {
     options.control->abort(status);
   }
+}
+
+/// Checks that all ranks have the same plans, and libraries that compute alike.
+absl::Status Trainer::comparePlans() const {
+  ControlPlane &control = *options.control;
+  std::string hashes = control.world() > 1 ? hashOfRanks(plan()) : "";
+  std::string choices = options.machine->module->choices();
+  for (size_t i = 0; i < options.also.size(); ++i) {
+    if (control.world() > 1) {
+      absl::StrAppend(&hashes, " ", hashOfRanks(options.also[i]->plan));
+    }
+    absl::StrAppend(&choices, options.machine->added[i].module->choices());
+  }
+  if (control.world() > 1) {
+    ZG_RETURN_IF_ERROR(compareHashes(control, hashes));
+  }
+  return compareChoices(control, choices);
+}
+
+/// Binds all plans to the same arenas.
+absl::Status Trainer::bindPlans(RankDevices devices) {
+  std::vector<const plan::Plan *> all = {&plan()};
+  for (const LoadedPlan *other : options.also) {
+    all.push_back(&other->plan);
+    plans.push_back({&other->plan, {}});
+  }
+  ZG_ASSIGN_OR_RETURN(executor,
+                      Executor::create(plan(), *options.collectives,
+                                       std::move(devices), roomOf(all)));
+  for (size_t i = 0; i < options.also.size(); ++i) {
+    ZG_RETURN_IF_ERROR(executor->add(options.also[i]->plan,
+                                     options.machine->added[i].byDevice()));
+  }
+  return absl::OkStatus();
+}
+
+/// Finds a plan's programs, which are bound, and zeroes what is carried.
+absl::Status Trainer::prepare(Used &one) {
+  ZG_ASSIGN_OR_RETURN(one.programs, TrainingPrograms::of(*one.plan));
+  one.programs.moveBy(unsigned(staging.size()));
+  for (int i = 0; i < one.plan->programs_size(); ++i) {
+    ZG_ASSIGN_OR_RETURN(Staging slots,
+                        Staging::create(*one.plan, unsigned(i), memory()));
+    staging.push_back(std::move(slots));
+  }
+  return zeroStates(*one.plan, memory());
+}
+
+absl::Status Trainer::use(size_t number) {
+  if (number == used) {
+    return absl::OkStatus();
+  }
+  used = number;
+  read_ahead = false;
+  // Steps of another plan may have written where this one adds gradients up.
+  absl::Status zeroed = discard();
+  return zeroed.ok() ? zeroed : fail(zeroed);
 }
 
 absl::Status Trainer::fail(const absl::Status &status) {
@@ -119,7 +171,7 @@ absl::Status Trainer::readMicroBatch(unsigned program, const Batch &batch,
 }
 
 uint64_t Trainer::sampleBase(uint64_t micro_batch) const {
-  return (micro_batch * worldOf(plan) + memory().rank) * plan.micro_batch();
+  return (micro_batch * worldOf(plan()) + memory().rank) * plan().micro_batch();
 }
 
 absl::Status Trainer::runProgram(unsigned program, unsigned slot,
@@ -138,18 +190,19 @@ absl::Status Trainer::runProgram(unsigned program, unsigned slot,
 /// Runs micro-batches; each is read while the one before it runs.
 absl::Status Trainer::runMicroBatches(const Batch &batch, const Batch *next) {
   if (!std::exchange(read_ahead, false)) {
-    ZG_RETURN_IF_ERROR(readMicroBatch(programs.micro, batch, 0));
+    ZG_RETURN_IF_ERROR(readMicroBatch(programs().micro, batch, 0));
   }
-  for (uint64_t k = 0; k < programs.micro_batches; ++k) {
+  for (uint64_t k = 0; k < programs().micro_batches; ++k) {
     scalars.sample_base = sampleBase(k);
-    ZG_ASSIGN_OR_RETURN(unsigned slot, staging[programs.micro].write(scalars));
-    bool last = k + 1 == programs.micro_batches;
+    ZG_ASSIGN_OR_RETURN(unsigned slot,
+                        staging[programs().micro].write(scalars));
+    bool last = k + 1 == programs().micro_batches;
     absl::Status read;
-    ZG_RETURN_IF_ERROR(runProgram(programs.micro, slot, k, [&] {
+    ZG_RETURN_IF_ERROR(runProgram(programs().micro, slot, k, [&] {
       if (!last) {
-        read = readMicroBatch(programs.micro, batch, k + 1);
+        read = readMicroBatch(programs().micro, batch, k + 1);
       } else if (next) {
-        read = readMicroBatch(programs.micro, *next, 0);
+        read = readMicroBatch(programs().micro, *next, 0);
         read_ahead = read.ok();
       }
     }));
@@ -178,10 +231,10 @@ absl::Status Trainer::accumulate(const Batch &batch, bool stop,
 
 absl::StatusOr<StepResult> Trainer::update() {
   auto run = [&]() -> absl::StatusOr<StepResult> {
-    if (programs.update) {
+    if (programs().update) {
       ZG_ASSIGN_OR_RETURN(unsigned slot,
-                          staging[*programs.update].write(scalars));
-      ZG_RETURN_IF_ERROR(runProgram(*programs.update, slot, std::nullopt));
+                          staging[*programs().update].write(scalars));
+      ZG_RETURN_IF_ERROR(runProgram(*programs().update, slot, std::nullopt));
     }
     ZG_ASSIGN_OR_RETURN(StepResult result, readResult());
     ZG_RETURN_IF_ERROR(loss_scaler.update(result.skipped));
@@ -197,7 +250,7 @@ absl::StatusOr<StepResult> Trainer::update() {
 }
 
 absl::Status Trainer::discard() const {
-  return forHeld(plan, memory(), [](const ParameterPart &part) {
+  return forHeld(plan(), memory(), [](const ParameterPart &part) {
     return roleOf(*part.state) == Role::Gradient ? part.bytes.fill()
                                                  : absl::OkStatus();
   });
@@ -211,7 +264,7 @@ absl::StatusOr<StepResult> Trainer::step(const Batch &batch, bool stop,
 
 absl::Status Trainer::runEvaluation(const Batch &batch,
                                     absl::Span<const double> weights) {
-  unsigned program = *programs.evaluate;
+  unsigned program = *programs().evaluate;
   ScalarInputs inputs = scalars;
   absl::Status read =
       weights.empty() ? absl::OkStatus() : readMicroBatch(program, batch, 0);
@@ -230,9 +283,9 @@ absl::Status Trainer::runEvaluation(const Batch &batch,
 }
 
 absl::Status Trainer::zeroTotals(bool evaluated) const {
-  for (const KnownTotal &known : totalsOf(plan)) {
+  for (const KnownTotal &known : totalsOf(plan())) {
     if (known.evaluated == evaluated) {
-      ZG_RETURN_IF_ERROR(memory().slice(plan, known.total->slice()).fill());
+      ZG_RETURN_IF_ERROR(memory().slice(plan(), known.total->slice()).fill());
     }
   }
   return absl::OkStatus();
@@ -241,18 +294,18 @@ absl::Status Trainer::zeroTotals(bool evaluated) const {
 absl::StatusOr<EvaluatedSum>
 Trainer::evaluate(const Batch &batch, absl::Span<const double> weights) {
   auto run = [&]() -> absl::StatusOr<EvaluatedSum> {
-    if (!programs.evaluate) {
+    if (!programs().evaluate) {
       return absl::FailedPreconditionError(
           "the plan was compiled without an evaluation");
     }
     ZG_RETURN_IF_ERROR(zeroTotals(/*evaluated=*/true));
     ZG_RETURN_IF_ERROR(runEvaluation(batch, weights));
     EvaluatedSum sum;
-    ZG_ASSIGN_OR_RETURN(sum.loss, readTotal(plan.evaluation()));
-    if (plan.has_evaluation_count()) {
-      ZG_ASSIGN_OR_RETURN(sum.count, readTotal(plan.evaluation_count()));
+    ZG_ASSIGN_OR_RETURN(sum.loss, readTotal(plan().evaluation()));
+    if (plan().has_evaluation_count()) {
+      ZG_ASSIGN_OR_RETURN(sum.count, readTotal(plan().evaluation_count()));
     }
-    ZG_ASSIGN_OR_RETURN(sum.metrics, readTotals(plan.evaluation_metrics()));
+    ZG_ASSIGN_OR_RETURN(sum.metrics, readTotals(plan().evaluation_metrics()));
     return sum;
   };
   absl::StatusOr<EvaluatedSum> sum = run();
@@ -260,10 +313,10 @@ Trainer::evaluate(const Batch &batch, absl::Span<const double> weights) {
 }
 
 absl::StatusOr<double> Trainer::meanScale() const {
-  if (!plan.has_loss_count()) {
-    return gradientScale(plan);
+  if (!plan().has_loss_count()) {
+    return gradientScale(plan());
   }
-  ZG_ASSIGN_OR_RETURN(double count, readTotal(plan.loss_count()));
+  ZG_ASSIGN_OR_RETURN(double count, readTotal(plan().loss_count()));
   return 1 / count;
 }
 
@@ -272,7 +325,7 @@ absl::StatusOr<double> Trainer::readTotal(const plan::Total &total) const {
   float narrow = 0;
   bool isWide = total.type() == plan::F64;
   ZG_RETURN_IF_ERROR(memory()
-                         .slice(plan, total.slice())
+                         .slice(plan(), total.slice())
                          .read(isWide ? static_cast<void *>(&wide) : &narrow));
   return isWide ? wide : double(narrow);
 }
@@ -290,32 +343,32 @@ absl::StatusOr<std::vector<double>> Trainer::readTotals(
 /// Reads the sums, which every rank has alike.
 absl::StatusOr<StepResult> Trainer::readResult() const {
   StepResult result;
-  ZG_ASSIGN_OR_RETURN(double loss, readTotal(plan.loss()));
+  ZG_ASSIGN_OR_RETURN(double loss, readTotal(plan().loss()));
   ZG_ASSIGN_OR_RETURN(double scale, meanScale());
   result.loss = loss * scale;
-  ZG_ASSIGN_OR_RETURN(result.metrics, readTotals(plan.metrics()));
+  ZG_ASSIGN_OR_RETURN(result.metrics, readTotals(plan().metrics()));
   for (double &metric : result.metrics) {
-    metric *= gradientScale(plan);
+    metric *= gradientScale(plan());
   }
-  ZG_ASSIGN_OR_RETURN(double stops, readTotal(plan.stop()));
+  ZG_ASSIGN_OR_RETURN(double stops, readTotal(plan().stop()));
   result.stop = stops > 0;
-  result.learning_rate = learningRate(plan, scalars);
+  result.learning_rate = learningRate(plan(), scalars);
   result.loss_scale = scalars.loss_scale;
-  if (plan.has_gradient_norm()) {
+  if (plan().has_gradient_norm()) {
     ZG_RETURN_IF_ERROR(memory()
-                           .slice(plan, plan.gradient_norm())
+                           .slice(plan(), plan().gradient_norm())
                            .read(&result.gradient_norm.emplace()));
     result.skipped =
-        plan.skip_nonfinite() && !std::isfinite(*result.gradient_norm);
+        plan().skip_nonfinite() && !std::isfinite(*result.gradient_norm);
   }
   return result;
 }
 
 std::vector<ParameterPart> Trainer::state() const {
   std::vector<ParameterPart> parts;
-  for (const plan::Unit &unit : plan.units()) {
+  for (const plan::Unit &unit : plan().units()) {
     for (const plan::State &state : unit.states()) {
-      for (const HeldRange &range : heldRanges(plan, unit, state, memory())) {
+      for (const HeldRange &range : heldRanges(plan(), unit, state, memory())) {
         for (ParameterPart &part : partsOf(unit, state, range)) {
           parts.push_back(std::move(part));
         }

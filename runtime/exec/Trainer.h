@@ -56,6 +56,9 @@ struct TrainerOptions {
   /// The machine that the ranks of a process share; null: opened here. It
   /// outlives the trainer.
   const Machine *machine = nullptr;
+  /// Other plans of the same states, for batches of other shapes, which outlive
+  /// the trainer (SameStates.h). They were added to `machine` in this order.
+  std::vector<const LoadedPlan *> also;
   /// The means by which it exchanges with other ranks; null: there are none.
   /// Both outlive the trainer.
   Collectives *collectives = nullptr;
@@ -96,6 +99,13 @@ public:
   /// opened for it, and meets the other ranks, which must have the same plan.
   static absl::StatusOr<std::unique_ptr<Trainer>>
   create(const LoadedPlan &plan, const TrainerOptions &options);
+
+  /// Has batches be those of a plan, until the next call: 0 is the plan that
+  /// the trainer was made of, and then come the others. Between steps; every
+  /// rank uses the same.
+  absl::Status use(size_t number);
+  /// Returns the plan that is used.
+  const plan::Plan &plan() const { return *plans[used].plan; }
 
   /// Makes one step: the batch's micro-batches, then the update. `stop`: this
   /// rank wishes to stop after it, which is told to all and changes nothing
@@ -157,8 +167,17 @@ public:
   HostTraffic crossed() const { return executor->crossed(); }
 
 private:
+  /// A plan that is bound, and the positions of its programs among all.
+  struct Used {
+    const plan::Plan *plan;
+    TrainingPrograms programs;
+  };
+
   Trainer(const LoadedPlan &loaded, const TrainerOptions &options);
   absl::Status prepare();
+  absl::Status comparePlans() const;
+  absl::Status bindPlans(RankDevices devices);
+  absl::Status prepare(Used &one);
   absl::Status readMicroBatch(unsigned program, const Batch &batch,
                               uint64_t micro_batch);
   /// Returns the place of a micro-batch's first sample among those of all
@@ -182,12 +201,13 @@ private:
   /// Aborts, and returns the error.
   absl::Status fail(const absl::Status &status);
 
-  const LoadedPlan &loaded;
-  const plan::Plan &plan;
+  const TrainingPrograms &programs() const { return plans[used].programs; }
+
+  std::vector<Used> plans; // at least one
+  size_t used = 0;         // whose batches these are
   TrainerOptions options;
   Machine own_machine; // where none was given
   std::vector<std::unique_ptr<HostCommunicator>> alone;
-  TrainingPrograms programs;
   ScalarInputs scalars;
   LossScaler loss_scaler;
   uint64_t steps_done = 0, updates_done = 0;

@@ -35,6 +35,15 @@ absl::StatusOr<TrainingPrograms> TrainingPrograms::of(const plan::Plan &plan) {
   return programs;
 }
 
+void TrainingPrograms::moveBy(unsigned first) {
+  micro += first;
+  for (std::optional<unsigned> *one : {&update, &evaluate}) {
+    if (*one) {
+      **one += first;
+    }
+  }
+}
+
 double zerograph::gradientScale(const plan::Plan &plan) {
   return 1 / (double(worldOf(plan)) * double(plan.accumulate()));
 }

@@ -18,6 +18,8 @@ struct TrainingPrograms {
   std::optional<unsigned> evaluate; // between steps, if the plan evaluates
 
   static absl::StatusOr<TrainingPrograms> of(const plan::Plan &plan);
+  /// Raises positions by `first`: those of other plans come before.
+  void moveBy(unsigned first);
 };
 
 /// Returns the factor that turns a sum over ranks and micro-batches into a

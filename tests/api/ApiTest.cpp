@@ -65,6 +65,33 @@ TEST(Api, Trains) {
   zg_trainer_free(trainer);
 }
 
+// A batch of four samples is of the second plan, which goes on with what the
+// first has trained.
+TEST(Api, TrainsBySeveralPlans) {
+  Plan plan({"--micro-batch", "8"}), smaller({"--micro-batch", "4"});
+  const zg_plan *plans[] = {plan.handle, smaller.handle};
+  zg_trainer *trainer = nullptr;
+  EXPECT_EQ(zg_trainer_create_of(plans, 0, nullptr, 0, &trainer),
+            ZG_INVALID_ARGUMENT);
+  ASSERT_EQ(zg_trainer_create_of(plans, 2, nullptr, 0, &trainer), ZG_OK);
+  Batch batch;
+  zg_step first, second;
+  ASSERT_EQ(zg_trainer_step(trainer, batch.arrays, 2, &first), ZG_OK);
+  batch.shape[0] = 4;
+  ASSERT_EQ(zg_trainer_step(trainer, batch.arrays, 2, &first), ZG_OK);
+  ASSERT_EQ(zg_trainer_step(trainer, batch.arrays, 2, &second), ZG_OK);
+  EXPECT_LT(second.loss, first.loss);
+  uint64_t steps = 0, updates = 0;
+  ASSERT_EQ(zg_trainer_position(trainer, &steps, &updates), ZG_OK);
+  EXPECT_EQ(steps, 3u);
+  batch.shape[0] = 3;
+  EXPECT_EQ(zg_trainer_step(trainer, batch.arrays, 2, &second),
+            ZG_INVALID_ARGUMENT);
+  EXPECT_NE(strstr(zg_error(), "none of the trainer's plans"), nullptr)
+      << zg_error();
+  zg_trainer_free(trainer);
+}
+
 TEST(Api, InspectsEveryPart) {
   Plan plan({"--micro-batch", "8", "--ranks", "2", "--zero", "3"});
   ASSERT_EQ(plan.code, ZG_OK) << zg_error();

@@ -140,7 +140,7 @@ TEST(LiveRun, AWrongBatchChangesNothing) {
       refused(named("x", batchOf(0, 4))),
       "the batch: has 4 samples; a step takes 8 (2 ranks x 2 "
       "micro-batches x 2 samples): leave out a last batch that is smaller "
-      "(drop_last)");
+      "(drop_last), or make a plan for it too");
   expectSays(refused(named("X", batchOf(0, 8))),
              "the batch: input 'x' is missing", "call 'X' 'x' there");
   TensorFile whole = named("x", batchOf(0, 8));
