@@ -109,6 +109,41 @@ if rank == 0:
                 for name, array in trainer.state_dict().items():
                     np.testing.assert_array_equal(array, weights[name])
 
+    def test_batches_of_several_shapes(self):
+        """Are the same in all processes, or of no plan: which changes nothing."""
+        done, _ = self.script("""
+plans = [zg.compile(MLP, micro_batch=size, zero=1) for size in (8, 3)]
+small = {name: array[:6] for name, array in batch.items()}
+with zg.Trainer(plans) as trainer:
+    losses = [float(trainer.step(one)) for one in (batch, small)]
+    try:
+        trainer.step(batch if rank else small)
+    except zg.Error as error:
+        said = str(error)
+    own = {name: array[3 * rank:3 * rank + 3] for name, array in small.items()}
+    losses.append(float(trainer.step(own)))
+with zg.Trainer([plans[0], zg.compile(MLP, micro_batch=4, zero=1)]) as trainer:
+    try:
+        trainer.step({name: array[:8] for name, array in batch.items()})
+    except zg.InvalidArgument as error:
+        said += str(error)
+if rank == 0:
+    print(losses, said)
+""", *self.MPIRUN, **self.ROOT_MAY)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        batch = {"x": np.ones((16, 64), np.float32),
+                 "labels": np.arange(16) % 10}
+        small = {name: array[:6] for name, array in batch.items()}
+        plans = [zg.compile(MLP, micro_batch=size, ranks=2, zero=1)
+                 for size in (8, 3)]
+        with zg.Trainer(plans) as trainer:
+            losses = [float(trainer.step(one)) for one in (batch, small, small)]
+        self.assertIn(f"{losses} nothing was trained: the ranks give batches of "
+                      "different shapes: rank 0 has one of plan 2, rank 1 has one "
+                      "of plan 1.", done.stdout)
+        self.assertIn("has 8 samples, which are a step of one plan and, for this "
+                      "process, a part of a step of another", done.stdout)
+
     def test_processes_that_give_arrays(self):
         """Each writes them for itself; others than rank 0's are refused."""
         text = """
