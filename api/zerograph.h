@@ -146,9 +146,10 @@ zg_code zg_trainer_create(const zg_plan *plan, const char *const *options,
 
 /* Does the same with several plans of one model and the same options, for
    batches of other shapes: other lengths, or fewer samples. They train the same
-   parameters, in the memory of the largest: each step, and each evaluation, is of
-   the first one that its batch fits, in all processes the same. A checkpoint is
-   one of any of them. The first plan is that which functions speak of. */
+   parameters, in as much memory as the largest needs: each step, and each
+   evaluation, is of the first one that its batch fits, in all processes the same.
+   The first plan is that which functions speak of, and whose checkpoints are
+   written. */
 zg_code zg_trainer_create_of(const zg_plan *const *plans, size_t plan_count,
                              const char *const *options, size_t count,
                              zg_trainer **trainer);

@@ -28,7 +28,8 @@ constexpr int64_t kFileAlignment = 4096;
 
 /// Returns the carried slices of a space in the order in which they lie:
 /// parameters and what the optimizer keeps of them first, so that plans of one
-/// model for batches of other shapes have these at the same bytes.
+/// model for batches of other shapes have these at the same bytes, as the
+/// runtime checks (runtime/plan/SameStates.cpp).
 SmallVector<SliceOp> carriedIn(ModuleOp module, Space space) {
   SmallVector<SliceOp> slices;
   for (auto slice : module.getOps<SliceOp>()) {

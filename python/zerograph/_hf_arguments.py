@@ -24,7 +24,8 @@ _TAKEN = {
     "save_total_limit", "seed", "data_seed", "dataloader_drop_last",
     "dataloader_num_workers",
     "dataloader_prefetch_factor", "dataloader_persistent_workers",
-    "remove_unused_columns", "train_sampling_strategy", "label_names",
+    "remove_unused_columns", "train_sampling_strategy", "length_column_name",
+    "label_names",
     "load_best_model_at_end", "metric_for_best_model", "greater_is_better",
     "prediction_loss_only", "include_for_metrics", "eval_do_concat_batches",
     "use_cache", "activation_checkpointing", "report_to", "run_name", "project"}

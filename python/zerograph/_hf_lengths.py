@@ -34,13 +34,16 @@ def examples(batch: Mapping, main: str,
     is."""
     if lengths is None:
         return [dict(batch)]
-    wanted = sorted(set(lengths), reverse=True)
-    if not wanted or wanted[-1] < 1:
+    wanted = ([] if isinstance(lengths, (int, str)) else
+              sorted(set(lengths), reverse=True))
+    if not wanted or not all(isinstance(one, int) and one > 0 for one in wanted):
         raise InvalidArgument(f"lengths={lengths!r}: expected numbers of tokens, "
                               "as [64, 128, 256]")
-    if main not in batch or batch[main].ndim < 2:
-        raise InvalidArgument(f"lengths= is for models of sequences: '{main}' of "
-                              "the batch has none")
+    if main not in batch or batch[main].ndim != 2:
+        raise InvalidArgument(
+            f"lengths= is for models of sequences, whose '{main}' is [samples, "
+            "length]: found " + (str(list(batch[main].shape)) if main in batch
+                                 else "none in the batch"))
     return [_of_length(batch, main, length) for length in wanted]
 
 
@@ -53,27 +56,30 @@ def first_samples(batch: Mapping, count: int) -> dict:
 class Shapes:
     """The shapes that batches can have: those of the plans' examples."""
 
-    def __init__(self, made: list[dict]):
+    def __init__(self, made: list[dict], lengths: Iterable[int] | None):
         self._known = [_shapes_of(one) for one in made]
+        self._advice = (
+            "have the collator pad to one of lengths=, or add this one" if lengths
+            else "have the tokenizer or the collator pad, as "
+            "padding=\"max_length\", max_length=128; or give lengths=[64, 128] for "
+            "batches that are padded to one of these, as texts of up to 128 by "
+            "pad_to_multiple_of=64")
 
-    def check(self, batch: Mapping) -> None:
-        """Refuses a batch that the collator has padded to a length of its
-        own."""
+    def check(self, batch: Mapping) -> Mapping:
+        """Returns a batch; refuses one that the collator has padded to a length
+        of its own."""
         found = _shapes_of(batch)
         closest = self._known[0]
         for known in self._known:
             if all(known.get(name, one) == one for name, one in found.items()):
-                return
+                return batch
         for name, one in found.items():
             expected = [list(known[name]) for known in self._known
                         if name in known]
             if name in closest and list(one) not in expected:
                 raise InvalidArgument(
                     f"'{name}' of a batch has samples of shape {list(one)}, and "
-                    f"{_plans(expected)}: have the tokenizer or the collator pad, "
-                    "as padding=\"max_length\", max_length=128; or give "
-                    "lengths=[64, 128] for batches that are padded to one of "
-                    "these, as by pad_to_multiple_of=64")
+                    f"{_plans(expected)}: {self._advice}")
         raise InvalidArgument(
             "the shapes of a batch are each that of a plan, but not together: "
             + ", ".join(f"{name} {list(one)}" for name, one in found.items()))

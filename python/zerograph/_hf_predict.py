@@ -229,10 +229,11 @@ class Predictions:
 
     def _plan_loss(self, loader: DataLoader) -> float:
         """Returns the loss that the plan computes."""
+        batches = (self._shapes.check(batch) for batch in loader)
         if self._trainer is not None:
-            return self._trainer.evaluate(iter(loader))
+            return self._trainer.evaluate(batches)
         # A weight that is tied has the plan's name among its own.
         weights = {name: one.detach() for name, one in
                    self.model.named_parameters(remove_duplicate=False)}
         with _Trainer(self.plans, load_weights=weights) as trainer:
-            return trainer.evaluate(iter(loader))
+            return trainer.evaluate(batches)

@@ -75,11 +75,15 @@ class Evaluation(float):
 
 def _plans_of(plan) -> list[Plan]:
     """Returns the plans of a trainer, which take the same inputs."""
-    plans = list(plan) if isinstance(plan, (list, tuple)) else [plan]
+    try:
+        plans = [plan] if isinstance(plan, Plan) else list(plan)
+    except TypeError:
+        plans = [plan]
     for one in plans:
         if not isinstance(one, Plan):
-            raise InvalidArgument(f"the plan is a {type(one).__name__}: "
-                                  "zg.compile makes one of a file or a module")
+            raise InvalidArgument(
+                f"expected a plan, or a list of plans, found a {type(one).__name__}"
+                ": zg.compile makes a plan of a file or a module")
         if one.inputs != plans[0].inputs:
             raise InvalidArgument(
                 f"a plan has the inputs {', '.join(one.inputs)}, another "
@@ -108,7 +112,7 @@ class Trainer:
     processes end too.
     """
 
-    def __init__(self, plan: Plan | Sequence[Plan], **options):
+    def __init__(self, plan: Plan | Iterable[Plan], **options):
         plans = _plans_of(plan)
         self._library = library()
         self._memory = None

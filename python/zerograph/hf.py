@@ -130,45 +130,47 @@ class Trainer(Predictions, Checkpoints):
                                       "leave gradient_accumulation_steps out")
             options.pop("accumulate")
         made = examples(self._example(), self._main_input, lengths)
-        self._shapes = Shapes(made)
+        self._shapes = Shapes(made, lengths)
         plans = [compile(self.model, made[0], self._loss, **options)]
         options["micro_batch"] = plans[0].facts["micro_batch"]
         plans += [compile(self.model, one, self._loss, **options)
                   for one in made[1:]]
-        rest = self._micro_batch_of_rest(plans[0])
-        self._takes_rest = rest > 0
+        rest = self._parts_of_rest(plans[0])
+        self._takes_rest = bool(rest)
         if rest:
             options.pop("global_batch", None)
-            options.update(micro_batch=rest,
-                           accumulate=plans[0].facts["accumulate"])
-            plans += [compile(self.model, first_samples(one, rest), self._loss,
-                              **options) for one in made]
+            options.update(rest)
+            plans += [compile(self.model, first_samples(one, rest["micro_batch"]),
+                              self._loss, **options) for one in made]
         return plans
 
-    def _micro_batch_of_rest(self, plan) -> int:
-        """Returns the samples of a micro-batch of the smaller step that ends an
-        epoch, as in transformers; 0: there is none. Refuses fewer samples than a
-        step takes, and warns of a rest that cannot be divided."""
+    def _parts_of_rest(self, plan) -> dict[str, int]:
+        """Returns the options of the smaller step that ends an epoch, as in
+        transformers: as few equal micro-batches as are no larger than others;
+        nothing where there is none. Refuses fewer samples than a step takes, and
+        warns of a rest that ranks cannot divide."""
         if self.train_dataset is None:
-            return 0
+            return {}
         samples = len(self.train_dataset)
         if samples < plan.samples:
             raise InvalidArgument(f"train_dataset has {samples} samples, and a "
                                   f"step takes {plan.samples}")
         rest = samples % plan.samples
-        parts = plan.samples // plan.facts["micro_batch"]
         if not rest or self.args.dataloader_drop_last:
-            return 0
+            return {}
         # One of several processes might have given its part of a whole step.
         as_part = not is_alone() and rest * plan.ranks == plan.samples
-        if rest % parts == 0 and not as_part:
-            return rest // parts
+        if rest % plan.ranks == 0 and not as_part:
+            own = rest // plan.ranks
+            parts = next(parts for parts in range(1, own + 1) if own % parts == 0
+                         and own // parts <= plan.facts["micro_batch"])
+            return {"micro_batch": own // parts, "accumulate": parts}
         warn(f"a step takes {plan.samples} samples: the last {rest} of the "
              f"{samples} of train_dataset are left out in each epoch, of which "
-             "transformers would make a smaller step: they are no multiple of "
-             f"the {parts} micro-batches of a step" +
-             (", or as many as a process has of a step" if as_part else ""))
-        return 0
+             "transformers would make a smaller step: " +
+             ("a process has as many of a whole step" if as_part else
+              f"{plan.ranks} ranks cannot divide them"))
+        return {}
 
     def _example(self) -> dict[str, torch.Tensor]:
         """Returns a batch, from which the plan has its shapes."""
@@ -216,11 +218,13 @@ class Trainer(Predictions, Checkpoints):
         elif args.train_sampling_strategy == "sequential":
             sampler = SequentialSampler(self.train_dataset)
         elif args.train_sampling_strategy == "group_by_length":
+            seed = args.seed if args.data_seed is None else args.data_seed
+            column = getattr(self.train_dataset, "column_names", None) or ()
             sampler = LengthGroupedSampler(
                 self.plan.samples, self.train_dataset,
-                model_input_name=self._main_input, generator=torch.Generator()
-                .manual_seed(args.seed if args.data_seed is None else
-                             args.data_seed))
+                list(self.train_dataset[args.length_column_name])
+                if args.length_column_name in column else None,
+                self._main_input, torch.Generator().manual_seed(seed))
         else:
             raise InvalidArgument(
                 f"train_sampling_strategy={args.train_sampling_strategy!r}: there "

@@ -32,6 +32,7 @@ struct CollectiveSite {
   std::string step;      // name and index
   std::string tensor;    // the slice it is about
   uint32_t sequence = 0; // from 0, without gaps in a program
+  uint32_t number = 0;   // of the program, among all that are bound
 };
 
 /// Returns "all_gather 3 'unit 1' of program "step" (tensor, sequence 0)".

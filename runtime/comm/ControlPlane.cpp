@@ -141,12 +141,16 @@ absl::Status zerograph::compareArrays(ControlPlane &control,
                    "Give the same in every process");
 }
 
-absl::Status zerograph::comparePlans(ControlPlane &control, size_t number) {
-  return needAlike(control, "comparing batches",
-                   absl::StrCat("one of plan ", number + 1),
-                   "nothing was trained: the ranks give batches of different "
-                   "shapes",
-                   "Give those of one plan in every process");
+absl::Status zerograph::comparePlans(ControlPlane &control,
+                                     std::optional<size_t> number) {
+  absl::Status status = needAlike(
+      control, "comparing batches",
+      number ? absl::StrCat("one of plan ", *number + 1) : "one of no plan",
+      "nothing was trained: the ranks give batches of different shapes",
+      "Give those of one plan in every process");
+  return absl::IsFailedPrecondition(status)
+             ? absl::InvalidArgumentError(status.message())
+             : status;
 }
 
 absl::Status zerograph::compareChoices(ControlPlane &control,

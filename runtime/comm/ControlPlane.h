@@ -13,6 +13,7 @@
 
 #include <chrono>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -66,8 +67,8 @@ absl::Status compareHashes(ControlPlane &control, const std::string &hash_hex);
 absl::Status compareArrays(ControlPlane &control, const std::string &digest);
 
 /// Returns an error on every rank unless the batches of all of them are of the
-/// same one of a run's plans, which count from 0.
-absl::Status comparePlans(ControlPlane &control, size_t number);
+/// same one of a run's plans, which count from 0, or of none.
+absl::Status comparePlans(ControlPlane &control, std::optional<size_t> number);
 
 /// Returns an error on every rank unless all of them have the same `choices` of
 /// a device's module; it names those that differ from rank 0.

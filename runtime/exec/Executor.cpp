@@ -4,6 +4,7 @@
 
 #include "runtime/base/Cause.h"
 #include "runtime/plan/Describe.h"
+#include "runtime/plan/HappensBefore.h"
 #include "runtime/plan/Mesh.h"
 #include "runtime/plan/Traffic.h"
 #include "runtime/plan/steps/Step.h"
@@ -100,8 +101,7 @@ absl::Status Executor::allocate(absl::Span<const uint64_t> room) {
   if (devices.size() > 1) {
     ZG_ASSIGN_OR_RETURN(counters,
                         devices[0].device->allocate(
-                            plan::PINNED,
-                            kCounterBytes * uint64_t(plan.streams_size()),
+                            plan::PINNED, kCounterBytes * uint64_t(kMaxStreams),
                             kCounterBytes));
   }
   return absl::OkStatus();
@@ -180,6 +180,7 @@ absl::Status Executor::bindCollective(const plan::Plan &plan,
                     ? plan.slices(int(what.accesses(0).slice())).name()
                     : "nothing";
   site.sequence = sequence;
+  site.number = uint32_t(programs.size()); // it comes after those
   ZG_ASSIGN_OR_RETURN(
       step.operation,
       collectives.bind(what, std::move(site),

@@ -168,7 +168,15 @@ absl::StatusOr<LiveRun::Taken> LiveRun::fit(const TensorFile &arrays,
 
 absl::StatusOr<LiveRun::Taken> LiveRun::take(const TensorFile &arrays,
                                              bool step) {
-  ZG_ASSIGN_OR_RETURN(Taken taken, fit(arrays, step));
+  absl::StatusOr<Taken> found = fit(arrays, step);
+  if (plans.size() > 1 && ranks->session().processes > 1) {
+    std::optional<size_t> number =
+        found.ok() ? std::optional(found->number) : std::nullopt;
+    absl::Status same = ranks->forEach(
+        [&](size_t i) { return (*ranks)[i].comparePlan(number); });
+    ZG_RETURN_IF_ERROR(found.ok() ? same : found.status());
+  }
+  ZG_ASSIGN_OR_RETURN(Taken taken, std::move(found));
   const DataSource *batch = taken.batch.get();
   ZG_RETURN_IF_ERROR(
       batch->check(0, batch->samples(), [](uint64_t place) { return place; }));
@@ -177,10 +185,6 @@ absl::StatusOr<LiveRun::Taken> LiveRun::take(const TensorFile &arrays,
     warned_of_indices = true;
     ranks->session().warn(absl::StrCat(
         where, "; as in ONNX, an index below 0 counts from the end"));
-  }
-  if (plans.size() > 1 && ranks->session().processes > 1) {
-    ZG_RETURN_IF_ERROR(ranks->forEach(
-        [&](size_t i) { return (*ranks)[i].comparePlan(taken.number); }));
   }
   return taken;
 }
@@ -228,7 +232,7 @@ absl::StatusOr<StepResult> LiveRun::update() {
 
 absl::Status LiveRun::checkNoUpdateYet() {
   ZG_ASSIGN_OR_RETURN(TrainingPrograms programs,
-                      TrainingPrograms::of(training().plan()));
+                      TrainingPrograms::of(training().usedPlan()));
   return programs.update || !accumulated
              ? absl::OkStatus()
              : absl::FailedPreconditionError(
@@ -255,6 +259,20 @@ absl::StatusOr<StepResult> LiveRun::step(const TensorFile &arrays) {
   });
 }
 
+/// Makes what a plan counts by its micro-batches sums by those of the first
+/// plan, so that sums of several batches can be added up.
+void LiveRun::countByFirstPlan(EvaluatedSum &sum, const plan::Plan &by) const {
+  double factor = double(by.micro_batch()) / double(plan().micro_batch());
+  sum.weight *= factor;
+  for (double &metric : sum.metrics) {
+    metric *= factor;
+  }
+  if (!by.has_evaluation_count()) {
+    sum.loss *= factor;
+    *sum.count *= factor;
+  }
+}
+
 absl::StatusOr<EvaluatedSum> LiveRun::evaluate(const TensorFile &arrays) {
   if (!ended.ok()) {
     return ended;
@@ -270,10 +288,13 @@ absl::StatusOr<EvaluatedSum> LiveRun::evaluate(const TensorFile &arrays) {
         "compiling");
   }
   Evaluation evaluation(planOf(taken), std::move(taken.batch));
-  return firstOf([&](size_t i) -> absl::StatusOr<EvaluatedSum> {
-    ZG_RETURN_IF_ERROR((*ranks)[i].training()->use(taken.number));
-    return (*ranks)[i].evaluate(evaluation);
-  });
+  ZG_ASSIGN_OR_RETURN(
+      EvaluatedSum sum, firstOf([&](size_t i) -> absl::StatusOr<EvaluatedSum> {
+        ZG_RETURN_IF_ERROR((*ranks)[i].training()->use(taken.number));
+        return (*ranks)[i].evaluate(evaluation);
+      }));
+  countByFirstPlan(sum, planOf(taken));
+  return sum;
 }
 
 void LiveRun::setRates() {
@@ -432,7 +453,7 @@ absl::Status LiveRun::write(Role role, const TensorFile &arrays, bool all) {
 std::map<std::string, DeviceRange>
 LiveRun::whole(const WeightFileOptions &options) {
   return ended.ok()
-             ? wholeWeights(training().plan(), options, training().memory())
+             ? wholeWeights(training().usedPlan(), options, training().memory())
              : std::map<std::string, DeviceRange>();
 }
 

@@ -123,9 +123,10 @@ private:
   }
   /// Returns samples, once their arrays and labels are known to be right; says
   /// once that an index below 0 was read. Those of a step are as many as it
-  /// takes. In all processes they are of one plan.
+  /// takes. In all processes they are of one plan, or all have an error.
   absl::StatusOr<Taken> take(const TensorFile &arrays, bool step);
   absl::StatusOr<Taken> fit(const TensorFile &arrays, bool step) const;
+  void countByFirstPlan(EvaluatedSum &sum, const plan::Plan &by) const;
   /// Returns the samples of a step, which may come now.
   absl::StatusOr<Taken> takeStep(const TensorFile &arrays);
 

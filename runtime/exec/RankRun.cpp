@@ -227,7 +227,7 @@ absl::StatusOr<StepResult> RankRun::update() {
   record.gradient_norm = made.gradient_norm;
   record.learning_rate = made.learning_rate;
   record.step_ms = ms;
-  record.samples_per_s = double(samplesOfStep(trainer->plan())) / ms * 1e3;
+  record.samples_per_s = double(samplesOfStep(trainer->usedPlan())) / ms * 1e3;
   record.skipped = made.skipped;
   record.metrics = namedMetrics(session.plan(), made.metrics);
   if (session.plan().has_loss_scale()) {
@@ -368,7 +368,7 @@ void RankRun::saySkipped() const {
 absl::Status RankRun::gather(const WeightFileOptions &options,
                              const WeightSink &sink) {
   return gatherWeights(control, "reading weights", Receivers::All, sink,
-                       trainer->plan(), options, trainer->memory());
+                       trainer->usedPlan(), options, trainer->memory());
 }
 
 absl::Status RankRun::openCheckpoints() {
@@ -443,9 +443,9 @@ absl::Status RankRun::writeFile(const SaveRequest &request,
   if (request.path.empty()) {
     return absl::OkStatus();
   }
-  ZG_ASSIGN_OR_RETURN(
-      std::string elsewhere,
-      saveFile(control, request, writer, trainer->plan(), trainer->memory()));
+  ZG_ASSIGN_OR_RETURN(std::string elsewhere,
+                      saveFile(control, request, writer, trainer->usedPlan(),
+                               trainer->memory()));
   if (rank() == 0 && !elsewhere.empty()) {
     result.elsewhere[request.path] = elsewhere;
   }

@@ -50,7 +50,7 @@ public:
   /// Replaces what this rank holds of parameters or optimizer states.
   absl::Status write(const GivenStates &given);
   /// Returns an error unless the batches of all processes are of one plan.
-  absl::Status comparePlan(size_t number) {
+  absl::Status comparePlan(std::optional<size_t> number) {
     return comparePlans(control, number);
   }
   /// Returns an error unless the arrays of all processes have one digest.

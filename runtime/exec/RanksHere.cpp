@@ -47,6 +47,11 @@ absl::Status checkGraphs(const Session &session, unsigned gpus) {
 absl::StatusOr<Machine> openMachine(const LoadedPlan &loaded,
                                     const TrainOptions &options,
                                     unsigned number = 0) {
+  if (!options.also.empty() && !options.algorithms.empty()) {
+    return absl::UnimplementedError(
+        "--algorithms is a file of one plan's products: a trainer of several "
+        "plans takes none");
+  }
   ZG_ASSIGN_OR_RETURN(Machine machine,
                       Machine::open(loaded.plan, {options.algorithms}, number));
   for (const LoadedPlan *other : options.also) {

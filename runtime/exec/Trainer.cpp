@@ -39,7 +39,7 @@ absl::Status Trainer::prepare() {
     options.collectives = alone[0].get();
     options.control = alone[0].get();
   }
-  const plan::Plan &first = plan();
+  const plan::Plan &first = usedPlan();
   if (options.control->world() != worldOf(first)) {
     return absl::FailedPreconditionError(
         absl::StrCat("the plan is for ", worldOf(first),
@@ -98,7 +98,7 @@ void Trainer::abort(const absl::Status &status) {
 /// Checks that all ranks have the same plans, and libraries that compute alike.
 absl::Status Trainer::comparePlans() const {
   ControlPlane &control = *options.control;
-  std::string hashes = control.world() > 1 ? hashOfRanks(plan()) : "";
+  std::string hashes = control.world() > 1 ? hashOfRanks(usedPlan()) : "";
   std::string choices = options.machine->module->choices();
   for (size_t i = 0; i < options.also.size(); ++i) {
     if (control.world() > 1) {
@@ -114,13 +114,13 @@ absl::Status Trainer::comparePlans() const {
 
 /// Binds all plans to the same arenas.
 absl::Status Trainer::bindPlans(RankDevices devices) {
-  std::vector<const plan::Plan *> all = {&plan()};
+  std::vector<const plan::Plan *> all = {&usedPlan()};
   for (const LoadedPlan *other : options.also) {
     all.push_back(&other->plan);
     plans.push_back({&other->plan, {}});
   }
   ZG_ASSIGN_OR_RETURN(executor,
-                      Executor::create(plan(), *options.collectives,
+                      Executor::create(usedPlan(), *options.collectives,
                                        std::move(devices), roomOf(all)));
   for (size_t i = 0; i < options.also.size(); ++i) {
     ZG_RETURN_IF_ERROR(executor->add(options.also[i]->plan,
@@ -147,9 +147,22 @@ absl::Status Trainer::use(size_t number) {
   }
   used = number;
   read_ahead = false;
-  // Steps of another plan may have written where this one adds gradients up.
-  absl::Status zeroed = discard();
+  absl::Status zeroed = zeroGradients();
   return zeroed.ok() ? zeroed : fail(zeroed);
+}
+
+/// Zeroes where gradients are added up, padding too, of which a norm is made:
+/// steps of another plan may have written there.
+absl::Status Trainer::zeroGradients() const {
+  for (const plan::Unit &unit : usedPlan().units()) {
+    for (const plan::State &state : unit.states()) {
+      bool isCarried = usedPlan().slices(int(state.slice())).carried();
+      if (isCarried && roleOf(state) == Role::Gradient) {
+        ZG_RETURN_IF_ERROR(memory().slice(usedPlan(), state.slice()).fill());
+      }
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Trainer::fail(const absl::Status &status) {
@@ -171,7 +184,8 @@ absl::Status Trainer::readMicroBatch(unsigned program, const Batch &batch,
 }
 
 uint64_t Trainer::sampleBase(uint64_t micro_batch) const {
-  return (micro_batch * worldOf(plan()) + memory().rank) * plan().micro_batch();
+  return (micro_batch * worldOf(usedPlan()) + memory().rank) *
+         usedPlan().micro_batch();
 }
 
 absl::Status Trainer::runProgram(unsigned program, unsigned slot,
@@ -250,7 +264,7 @@ absl::StatusOr<StepResult> Trainer::update() {
 }
 
 absl::Status Trainer::discard() const {
-  return forHeld(plan(), memory(), [](const ParameterPart &part) {
+  return forHeld(usedPlan(), memory(), [](const ParameterPart &part) {
     return roleOf(*part.state) == Role::Gradient ? part.bytes.fill()
                                                  : absl::OkStatus();
   });
@@ -283,9 +297,10 @@ absl::Status Trainer::runEvaluation(const Batch &batch,
 }
 
 absl::Status Trainer::zeroTotals(bool evaluated) const {
-  for (const KnownTotal &known : totalsOf(plan())) {
+  for (const KnownTotal &known : totalsOf(usedPlan())) {
     if (known.evaluated == evaluated) {
-      ZG_RETURN_IF_ERROR(memory().slice(plan(), known.total->slice()).fill());
+      ZG_RETURN_IF_ERROR(
+          memory().slice(usedPlan(), known.total->slice()).fill());
     }
   }
   return absl::OkStatus();
@@ -301,11 +316,12 @@ Trainer::evaluate(const Batch &batch, absl::Span<const double> weights) {
     ZG_RETURN_IF_ERROR(zeroTotals(/*evaluated=*/true));
     ZG_RETURN_IF_ERROR(runEvaluation(batch, weights));
     EvaluatedSum sum;
-    ZG_ASSIGN_OR_RETURN(sum.loss, readTotal(plan().evaluation()));
-    if (plan().has_evaluation_count()) {
-      ZG_ASSIGN_OR_RETURN(sum.count, readTotal(plan().evaluation_count()));
+    ZG_ASSIGN_OR_RETURN(sum.loss, readTotal(usedPlan().evaluation()));
+    if (usedPlan().has_evaluation_count()) {
+      ZG_ASSIGN_OR_RETURN(sum.count, readTotal(usedPlan().evaluation_count()));
     }
-    ZG_ASSIGN_OR_RETURN(sum.metrics, readTotals(plan().evaluation_metrics()));
+    ZG_ASSIGN_OR_RETURN(sum.metrics,
+                        readTotals(usedPlan().evaluation_metrics()));
     return sum;
   };
   absl::StatusOr<EvaluatedSum> sum = run();
@@ -313,10 +329,10 @@ Trainer::evaluate(const Batch &batch, absl::Span<const double> weights) {
 }
 
 absl::StatusOr<double> Trainer::meanScale() const {
-  if (!plan().has_loss_count()) {
-    return gradientScale(plan());
+  if (!usedPlan().has_loss_count()) {
+    return gradientScale(usedPlan());
   }
-  ZG_ASSIGN_OR_RETURN(double count, readTotal(plan().loss_count()));
+  ZG_ASSIGN_OR_RETURN(double count, readTotal(usedPlan().loss_count()));
   return 1 / count;
 }
 
@@ -325,7 +341,7 @@ absl::StatusOr<double> Trainer::readTotal(const plan::Total &total) const {
   float narrow = 0;
   bool isWide = total.type() == plan::F64;
   ZG_RETURN_IF_ERROR(memory()
-                         .slice(plan(), total.slice())
+                         .slice(usedPlan(), total.slice())
                          .read(isWide ? static_cast<void *>(&wide) : &narrow));
   return isWide ? wide : double(narrow);
 }
@@ -343,32 +359,33 @@ absl::StatusOr<std::vector<double>> Trainer::readTotals(
 /// Reads the sums, which every rank has alike.
 absl::StatusOr<StepResult> Trainer::readResult() const {
   StepResult result;
-  ZG_ASSIGN_OR_RETURN(double loss, readTotal(plan().loss()));
+  ZG_ASSIGN_OR_RETURN(double loss, readTotal(usedPlan().loss()));
   ZG_ASSIGN_OR_RETURN(double scale, meanScale());
   result.loss = loss * scale;
-  ZG_ASSIGN_OR_RETURN(result.metrics, readTotals(plan().metrics()));
+  ZG_ASSIGN_OR_RETURN(result.metrics, readTotals(usedPlan().metrics()));
   for (double &metric : result.metrics) {
-    metric *= gradientScale(plan());
+    metric *= gradientScale(usedPlan());
   }
-  ZG_ASSIGN_OR_RETURN(double stops, readTotal(plan().stop()));
+  ZG_ASSIGN_OR_RETURN(double stops, readTotal(usedPlan().stop()));
   result.stop = stops > 0;
-  result.learning_rate = learningRate(plan(), scalars);
+  result.learning_rate = learningRate(usedPlan(), scalars);
   result.loss_scale = scalars.loss_scale;
-  if (plan().has_gradient_norm()) {
+  if (usedPlan().has_gradient_norm()) {
     ZG_RETURN_IF_ERROR(memory()
-                           .slice(plan(), plan().gradient_norm())
+                           .slice(usedPlan(), usedPlan().gradient_norm())
                            .read(&result.gradient_norm.emplace()));
     result.skipped =
-        plan().skip_nonfinite() && !std::isfinite(*result.gradient_norm);
+        usedPlan().skip_nonfinite() && !std::isfinite(*result.gradient_norm);
   }
   return result;
 }
 
 std::vector<ParameterPart> Trainer::state() const {
   std::vector<ParameterPart> parts;
-  for (const plan::Unit &unit : plan().units()) {
+  for (const plan::Unit &unit : usedPlan().units()) {
     for (const plan::State &state : unit.states()) {
-      for (const HeldRange &range : heldRanges(plan(), unit, state, memory())) {
+      for (const HeldRange &range :
+           heldRanges(usedPlan(), unit, state, memory())) {
         for (ParameterPart &part : partsOf(unit, state, range)) {
           parts.push_back(std::move(part));
         }

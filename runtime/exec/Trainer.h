@@ -104,8 +104,7 @@ public:
   /// the trainer was made of, and then come the others. Between steps; every
   /// rank uses the same.
   absl::Status use(size_t number);
-  /// Returns the plan that is used.
-  const plan::Plan &plan() const { return *plans[used].plan; }
+  const plan::Plan &usedPlan() const { return *plans[used].plan; }
 
   /// Makes one step: the batch's micro-batches, then the update. `stop`: this
   /// rank wishes to stop after it, which is told to all and changes nothing
@@ -178,6 +177,7 @@ private:
   absl::Status comparePlans() const;
   absl::Status bindPlans(RankDevices devices);
   absl::Status prepare(Used &one);
+  absl::Status zeroGradients() const;
   absl::Status readMicroBatch(unsigned program, const Batch &batch,
                               uint64_t micro_batch);
   /// Returns the place of a micro-batch's first sample among those of all

@@ -9,6 +9,7 @@
 #include "google/protobuf/util/message_differencer.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace zerograph {
 namespace {
@@ -52,7 +53,8 @@ absl::Status needSameParameter(const plan::Parameter &a,
   return absl::OkStatus();
 }
 
-/// Returns whether a state lasts from step to step, whatever the plan.
+/// Returns whether a state lasts from step to step, whatever the plan:
+/// `sched-pack` places these first.
 bool lasts(const plan::Plan &plan, const plan::State &state) {
   const plan::Slice &slice = plan.slices(int(state.slice()));
   return slice.carried() && slice.slice_class() != plan::GRAD &&
@@ -83,7 +85,7 @@ absl::Status needSameUnit(const plan::Plan &first, const plan::Unit &a,
   auto states = lastingOf(first, a), others = lastingOf(other, b);
   bool same = a.parameters_size() == b.parameters_size() &&
               a.elements() == b.elements() && a.type() == b.type() &&
-              areEqual(a.segments(), b.segments()) &&
+              a.local() == b.local() && areEqual(a.segments(), b.segments()) &&
               states.size() == others.size();
   for (size_t i = 0; same && i < states.size(); ++i) {
     const plan::Slice &mine = first.slices(int(states[i]->slice()));
@@ -99,6 +101,29 @@ absl::Status needSameUnit(const plan::Plan &first, const plan::Unit &a,
   return same ? absl::OkStatus()
               : differ("unit '", a.name(),
                        "' is kept in another way by another plan");
+}
+
+/// Compares what else an update does, and what is told of a step.
+absl::Status needSameSteps(const plan::Plan &first, const plan::Plan &other) {
+  if (first.clip_norm() != other.clip_norm() ||
+      first.clip_value() != other.clip_value() ||
+      first.skip_nonfinite() != other.skip_nonfinite() ||
+      first.has_gradient_norm() != other.has_gradient_norm()) {
+    return differ("plans clip gradients differently, or skip other steps");
+  }
+  if (first.has_loss_count() != other.has_loss_count()) {
+    return differ("one plan has the mean of tokens for its loss, another not");
+  }
+  if (first.dump_gradients() != other.dump_gradients() ||
+      first.has_evaluation() != other.has_evaluation()) {
+    return differ("one plan evaluates, or keeps gradients to look at, and "
+                  "another does not");
+  }
+  bool same = first.metrics_size() == other.metrics_size();
+  for (int i = 0; same && i < first.metrics_size(); ++i) {
+    same = first.metrics(i).name() == other.metrics(i).name();
+  }
+  return same ? absl::OkStatus() : differ("plans have other metrics");
 }
 
 } // namespace
@@ -124,6 +149,7 @@ absl::Status needSameStates(const plan::Plan &first, const plan::Plan &other) {
       !MessageDifferencer::Equals(first.loss_scale(), other.loss_scale())) {
     return differ("plans have other optimizers, rates or loss scales");
   }
+  ZG_RETURN_IF_ERROR(needSameSteps(first, other));
   for (int i = 0; i < std::min(first.units_size(), other.units_size()); ++i) {
     ZG_RETURN_IF_ERROR(
         needSameUnit(first, first.units(i), other, other.units(i)));

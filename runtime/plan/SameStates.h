@@ -18,8 +18,9 @@
 namespace zerograph {
 
 /// Returns an error, which says what differs, unless the two plans train the
-/// same parameters in the same way, on as many ranks and the same devices, and
-/// keep them in the same places. Both are verified.
+/// same parameters in the same way, on as many ranks and the same devices, keep
+/// them in the same places, and tell the same of a step: its norm, its metrics,
+/// its gradients. Both are verified.
 absl::Status needSameStates(const plan::Plan &first, const plan::Plan &other);
 
 /// Returns the bytes of each arena in which all of these plans have room, which

@@ -121,6 +121,14 @@ class Batches(Against):
             eval_strategy="no", dataloader_drop_last=True), Rows(21))
         self.assertEqual(len(trainer.get_train_dataloader()), 2)
 
+    def test_a_smaller_step_is_accumulated(self):
+        trainer = hf.Trainer(self.model, self.arguments(
+            eval_strategy="no", gradient_accumulation_steps=2), Rows(28))
+        self.assertEqual([(plan.samples, plan.facts["micro_batch"])
+                          for plan in trainer.plans], [(16, 8), (12, 6)])
+        trainer.train()
+        self.assertEqual(trainer.state.global_step, 4)
+
     def test_samples_that_make_no_step_are_named(self):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -177,8 +185,12 @@ class Batches(Against):
                              lengths=(12, 8))
         with self.assertRaisesRegex(
                 zg.InvalidArgument, r"samples of shape \[9\], and there are plans "
-                r"for \[12\], \[8\]: .*pad"):
+                r"for \[12\], \[8\]: have the collator pad"):
             trainer.train()
+        for wrong in 12, "12", [], [0], [12.5]:
+            with self.assertRaisesRegex(zg.InvalidArgument, "numbers of tokens"):
+                hf.Trainer(self.model, self.arguments(eval_strategy="no"),
+                           Rows(16), lengths=wrong)
 
 
 class Metrics(Against):

@@ -2,12 +2,15 @@
 
 import itertools
 import os
+import subprocess
+import sys
 
-from package import need
+from package import ROOT, need
 
 need("numpy")
 
 import zerograph as zg  # noqa: E402
+from emulator import variables  # noqa: E402
 from support import GPT, GPT_DATA, MLP, MLP_DATA, MODELS, Case, main  # noqa: E402
 from training_data import arrays, batches  # noqa: E402
 
@@ -81,16 +84,19 @@ class Plans(Case):
                     self.assertEqual(array.tobytes(), state[name].tobytes(), name)
 
     def test_micro_batches_of_another_number(self):
-        """Where one plan adds gradients up, another has other things."""
-        plans = [zg.compile(MLP, micro_batch=4, accumulate=4),
-                 zg.compile(MLP, micro_batch=4, accumulate=1),
-                 zg.compile(MLP, micro_batch=6, accumulate=2)]
+        """Where one plan adds gradients up, another has other things, also in
+        the padding, of which the norm is made too."""
+        plans = [zg.compile(MLP, micro_batch=4, accumulate=4, clip_norm=0.1),
+                 zg.compile(MLP, micro_batch=4, accumulate=1, clip_norm=0.1),
+                 zg.compile(MLP, micro_batch=6, accumulate=2, clip_norm=0.1)]
         steps = self.steps(arrays(MLP_DATA), plans, (0, 1, 2, 0, 2, 1, 0))
         losses, _ = self.alone(plans, steps)
         for order in itertools.permutations(range(3)):
             with zg.Trainer([plans[i] for i in order]) as trainer:
-                self.assertEqual([trainer.step(batch) for _, batch in steps],
-                                 losses, order)
+                made = [trainer.step(batch) for _, batch in steps]
+                self.assertEqual(made, losses, order)
+                self.assertEqual([one.gradient_norm for one in made],
+                                 [one.gradient_norm for one in losses], order)
 
     def test_between_accumulate_and_update(self):
         """Gradients and the update are those of the batch's plan."""
@@ -117,6 +123,47 @@ class Plans(Case):
                 trainer.step(batch)
                 alone.load_state_dict(trainer.state_dict())
                 self.assertEqual(trainer.evaluate(held), alone.evaluate(held))
+
+    def test_evaluation_of_several_lengths(self):
+        """Is the mean over samples, whatever a plan's micro-batch is."""
+        data = arrays(GPT_DATA)
+        parts = [{name: array[begin:end, :length] for name, array in data.items()}
+                 for begin, end, length in ((0, 3, 24), (3, 12, 16))]
+        found = []
+        for sizes in (2, 8), (4, 4):
+            plans, _ = self.pair(GPT, {"evaluate": True}, sizes)
+            with zg.Trainer(plans) as trainer:
+                each = [trainer.evaluate(part) for part in parts]
+                found.append(trainer.evaluate(parts))
+                self.assertAlmostEqual(found[-1], (3 * each[0] + 9 * each[1]) / 12,
+                                       5)
+        self.assertAlmostEqual(*found, 5)
+
+    def test_ranks_that_share_a_gpu(self):
+        """Exchange by each plan's own places."""
+        model = os.path.join(MODELS, "gpt2-nano", "model.onnx")
+        self.put("script.py", f"""
+import sys
+sys.path.insert(0, {str(ROOT / "python")!r})
+import numpy as np, zerograph as zg
+losses = []
+for target in "cuda:emulated", "host":
+    plans = [zg.compile({model!r}, micro_batch=size, dim={{"seq": length}}, ranks=2,
+                        zero=3, matmul="generated", target=target)
+             for size, length in ((2, 16), (1, 8))]
+    random = np.random.default_rng(0)
+    with zg.Trainer(plans) as trainer:
+        losses.append([])
+        for number in 0, 1, 1, 0:
+            shape = plans[number].facts["inputs"][0]["shape"]
+            ids = random.integers(0, 50, (2 * shape[0], shape[1]))
+            losses[-1].append(float(trainer.step((ids, ids))))
+assert losses[0] == losses[1], losses
+""")
+        done = subprocess.run([sys.executable, self.path("script.py")],
+                              capture_output=True, text=True, timeout=300,
+                              env={**os.environ, **variables()}, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_weights_that_are_written(self):
         """All plans go on with them."""
@@ -154,12 +201,16 @@ class Plans(Case):
                  "other optimizers, rates or loss scales"),
                 (zg.compile(MLP, micro_batch=8, lr=0.5), "other optimizers"),
                 (zg.compile(MLP, micro_batch=8, freeze=["fc1.weight"]), "fc1"),
+                (zg.compile(MLP, micro_batch=8, clip_norm=1), "clip gradients"),
+                (zg.compile(MLP, micro_batch=8, evaluate=True), "evaluates"),
+                (zg.compile(MLP, micro_batch=8, dump_gradients=True), "evaluates"),
                 (zg.compile(MLP, micro_batch=8, precision="bf16"),
                  "trained in another way"),
                 (other_model, "the parameter 'fc1.weight' where another has")):
             with self.assertRaisesRegex(zg.InvalidArgument, why):
                 zg.Trainer([plan, other])
-        for wrong, why in (([], "needs a plan"), ([plan, None], "NoneType")):
+        for wrong, why in (([], "needs a plan"), (None, "found a NoneType"),
+                           ([plan, None], "list of plans, found a NoneType")):
             with self.assertRaisesRegex(zg.InvalidArgument, why):
                 zg.Trainer(wrong)
 

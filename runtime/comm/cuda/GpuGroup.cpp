@@ -43,7 +43,8 @@ struct GpuGroup {
 
 private:
   std::mutex mutex;
-  std::map<std::pair<std::string, uint32_t>, std::vector<GpuShown>> shown;
+  /// Has an entry for each collective, by the number of its program.
+  std::map<std::pair<uint32_t, uint32_t>, std::vector<GpuShown>> shown;
   std::vector<CUevent> events;
 };
 
@@ -65,7 +66,7 @@ GpuGroup::~GpuGroup() {
 
 std::vector<GpuShown> &GpuGroup::shownOf(const CollectiveSite &site) {
   std::lock_guard<std::mutex> lock(mutex);
-  std::vector<GpuShown> &ranks = shown[{site.program, site.sequence}];
+  std::vector<GpuShown> &ranks = shown[{site.number, site.sequence}];
   ranks.resize(world);
   return ranks;
 }
