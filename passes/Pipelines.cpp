@@ -116,6 +116,8 @@ void buildDifferentiate(PhaseBuilder phase) {
     differentiate.scaled = options.user.precision == "fp16";
   });
   phase.add(nn::createWidenGradients);
+  // Runs before values are rounded, whose sums do not follow.
+  phase.add(nn::createReuseSums);
   phase.add(nn::createNarrowSaved);
   addCleanup(phase);
   addReassociations(phase);

@@ -220,6 +220,32 @@ def WidenGradients : Pass<"nn-widen-gradients", "::mlir::ModuleOp"> {
   }];
 }
 
+def ReuseSums : Pass<"nn-reuse-sums", "::mlir::ModuleOp"> {
+  let summary = "Makes sums of `@micro` follow from others.";
+  let description = [{
+    The gradient of `x - mean(x)` takes the mean of what it is given, which in
+    the backward of a BatchNorm is linear in the output's gradient, whose sum is
+    the gradient of the bias, and in `x - mean(x)`, whose sum is 0:
+
+        %db = nn.reduce sum %dy [0, 2]
+        %d = %centered * broadcast(%a) + %dy * broadcast(%b)
+        %sum = nn.reduce sum %d [0, 2]
+        // becomes
+        %sum = %db * %b
+
+    So what it is the sum of is computed once, where it is used, and not stored
+    to be added up. A sum follows from others of the same dimensions through
+    `neg`, `add`, `sub`, and products with, or quotients by, what is broadcast
+    along them. (Ioffe and Szegedy, "Batch normalization", 2015, section 3, leave
+    the sum of `x - mean(x)` in; it is rounding.)
+
+    Follows `nn-widen-gradients`, by which a bias has a sum in f32.
+
+    reassociates: leaves out terms that are 0 but for rounding.
+  }];
+  let statistics = [Statistic<"derived", "derived", "Sums that follow">];
+}
+
 def NarrowSaved : Pass<"nn-narrow-saved", "::mlir::ModuleOp"> {
   let summary = "Keeps in 16 bits what forward leaves for backward.";
   let description = [{

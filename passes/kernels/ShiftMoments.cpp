@@ -1,7 +1,7 @@
 //===- ShiftMoments.cpp - means that elements are taken from --------------===//
 
-#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/ir/nn/Means.h"
 #include "passes/ir/nn/Queries.h"
 #include "passes/kernels/Passes.h"
 #include "passes/kernels/decompose/Decomposition.h"
@@ -16,20 +16,6 @@ using namespace mlir::zg;
 using namespace mlir::zg::nn;
 
 namespace {
-
-/// Returns whether every element of `value` is `number`, rounded to its type.
-bool isEverywhere(Value value, double number) {
-  SplatElementsAttr splat;
-  if (!matchPattern(value, m_Constant(&splat))) {
-    return false;
-  }
-  APFloat expected(number);
-  bool loses;
-  auto type = cast<FloatType>(splat.getElementType());
-  expected.convert(type.getFloatSemantics(), APFloat::rmNearestTiesToEven,
-                   &loses);
-  return splat.getSplatValue<APFloat>() == expected;
-}
 
 /// Users of `value` and of its reshapes that are of the kind asked for, in
 /// block order.
@@ -52,23 +38,10 @@ SmallVector<Op> usersOf(Value value) {
   return users;
 }
 
-/// How many elements each sum adds up.
-double countOf(ReduceOp sum) {
-  return double(sum.getOperand().getType().getNumElements() /
-                sum.getType().getNumElements());
-}
-
 /// Returns the ops that divide the sum by the number of elements it adds up.
 SmallVector<BinaryOp> meansOf(ReduceOp sum) {
-  double count = countOf(sum);
   SmallVector<BinaryOp> means = usersOf<BinaryOp>(sum);
-  llvm::erase_if(means, [&](BinaryOp op) {
-    return stripReshapes(op.getLhs()) != sum.getResult() ||
-           !((op.getKind() == BinaryKind::mul &&
-              isEverywhere(op.getRhs(), 1 / count)) ||
-             (op.getKind() == BinaryKind::div &&
-              isEverywhere(op.getRhs(), count)));
-  });
+  llvm::erase_if(means, [&](BinaryOp op) { return !isMeanOf(op, sum); });
   return means;
 }
 
