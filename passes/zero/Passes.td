@@ -76,6 +76,9 @@ def Recompute : Pass<"zero-recompute", "::mlir::ModuleOp"> {
 
     With `recompute=none`, the cut may choose elementwise functions alone: of a
     GELU its operand is kept, and of a gated unit the two that it multiplies.
+    Of equal choices the one is taken for which least is written that would not
+    be anyway, as a library's result is: of `x - mean(x)` x, if a convolution
+    made it.
     Backward's gradient of the function reads these anyway, so one kernel writes
     the gradient and, for the product of the weights' gradient, the function:
 

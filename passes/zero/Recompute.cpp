@@ -82,7 +82,8 @@ private:
       needed.push_back(use->get());
     }
     DenseSet<Operation *> ops = selectRecomputed(
-        needed, [&](Value value) { return isThere(value); },
+        needed, /*sparesWrites=*/wanted == Repeated::elementwise,
+        [&](Value value) { return isThere(value); },
         [&](Value value) {
           Operation *op = value.getDefiningOp();
           bool isLight = wanted == Repeated::cheap

@@ -18,18 +18,43 @@ bool mlir::zg::zero::isCheap(Operation *op) {
   return isFunctionOfElements(op) || isa<nn::ReduceOp, nn::LayerNormOp>(op);
 }
 
-/// Returns the bytes of all results that something reads: an op is computed
-/// again for all of them.
-static int64_t bytesOfResults(Operation *op) {
-  int64_t bytes = 0;
+/// Returns what it costs to keep so many bytes: of cuts that keep as many, the
+/// one that has fewest written for it alone is chosen.
+static int64_t costOf(int64_t bytes, bool isWrittenAnyway) {
+  constexpr int64_t kPerByte = 1024;
+  return bytes * kPerByte + (isWrittenAnyway ? 0 : bytes);
+}
+
+/// Returns whether the op is a function of each element of one operand, the
+/// others being smaller: who reads that in its place reads no more.
+static bool hasOneLargeOperand(Operation *op) {
+  int64_t elements = nn::elementsOf(op->getResult(0));
+  auto isLarge = [&](Value operand) {
+    Value value = nn::stripReshapes(operand);
+    Operation *made = value.getDefiningOp();
+    return nn::elementsOf(value) >= elements &&
+           !(made && (isa<nn::BroadcastOp>(made) || nn::isLiteral(made)));
+  };
+  return zero::isFunctionOfElements(op) &&
+         llvm::count_if(op->getOperands(), isLarge) == 1;
+}
+
+/// Returns what it costs to keep all results that something reads: an op is
+/// computed again for all of them. A library reads from memory.
+static int64_t costOfResults(Operation *op, bool sparesWrites) {
+  int64_t cost = 0;
   for (Value result : op->getResults()) {
-    bytes += result.use_empty() ? 0 : nn::tensorBytes(result.getType());
+    bool isWritten = !sparesWrites || !hasOneLargeOperand(op) ||
+                     llvm::any_of(result.getUsers(), nn::isLibraryCall);
+    cost += result.use_empty()
+                ? 0
+                : costOf(nn::tensorBytes(result.getType()), isWritten);
   }
-  return bytes;
+  return cost;
 }
 
 DenseSet<Operation *>
-mlir::zg::zero::selectRecomputed(ArrayRef<Value> needed,
+mlir::zg::zero::selectRecomputed(ArrayRef<Value> needed, bool sparesWrites,
                                  function_ref<bool(Value)> isThere,
                                  function_ref<bool(Value)> mayRepeat) {
   // The cut is what is kept. It parts what backward needs from what cannot be
@@ -44,8 +69,9 @@ mlir::zg::zero::selectRecomputed(ArrayRef<Value> needed,
     auto [it, isNew] = vertices.try_emplace(
         repeats ? (void *)op : value.getAsOpaquePointer(), 0);
     if (isNew) {
-      it->second = graph.add(repeats ? bytesOfResults(op)
-                                     : nn::tensorBytes(value.getType()));
+      it->second = graph.add(repeats ? costOfResults(op, sparesWrites)
+                                     : costOf(nn::tensorBytes(value.getType()),
+                                              /*isWrittenAnyway=*/true));
       if (repeats) {
         repeatable.push_back({op, it->second});
       } else {

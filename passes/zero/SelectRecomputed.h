@@ -19,10 +19,12 @@ bool isCheap(Operation *op);
 
 /// Returns the ops that backward computes again so that the fewest bytes are
 /// kept from forward to backward, and of several choices as few ops as
-/// possible. `needed` is what backward reads.
+/// possible; with `sparesWrites`, first those for which least is written that
+/// no library writes or reads. `needed` is what backward reads.
 /// `isThere` says what is in memory then, whatever is chosen, or needs none;
 /// `mayRepeat` says of the others whether they can be computed again.
 DenseSet<Operation *> selectRecomputed(ArrayRef<Value> needed,
+                                       bool sparesWrites,
                                        function_ref<bool(Value)> isThere,
                                        function_ref<bool(Value)> mayRepeat);
 
