@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 import torch
+import torch.nn.functional as F
 
 from ._library import InvalidArgument
 
@@ -54,35 +55,63 @@ def first_samples(batch: Mapping, count: int) -> dict:
 
 
 class Shapes:
-    """The shapes that batches can have: those of the plans' examples."""
+    """The shapes that batches can have: those of the plans' examples, which are
+    of `lengths`, if these are given. Tokens that are filled in have the number
+    `padding`."""
 
-    def __init__(self, made: list[dict], lengths: Iterable[int] | None):
+    def __init__(self, made: list[dict], main: str,
+                 lengths: Iterable[int] | None, padding: int):
         self._known = [_shapes_of(one) for one in made]
+        self._main, self._padding = main, padding
+        self._lengths = sorted(set(lengths)) if lengths else []
         self._advice = (
-            "have the collator pad to one of lengths=, or add this one" if lengths
-            else "have the tokenizer or the collator pad, as "
-            "padding=\"max_length\", max_length=128; or give lengths=[64, 128] for "
-            "batches that are padded to one of these, as texts of up to 128 by "
-            "pad_to_multiple_of=64")
+            "add this one to lengths=" if lengths else
+            "have the tokenizer or the collator pad, as padding=\"max_length\", "
+            "max_length=128; or give lengths=[64, 128] for batches that are no "
+            "longer")
 
-    def check(self, batch: Mapping) -> Mapping:
-        """Returns a batch; refuses one that the collator has padded to a length
-        of its own."""
+    def fit(self, batch: Mapping) -> Mapping:
+        """Returns a batch, filled up to the next of the lengths; refuses one of
+        other shapes than the plans'."""
+        batch = self._filled(batch)
         found = _shapes_of(batch)
-        closest = self._known[0]
         for known in self._known:
             if all(known.get(name, one) == one for name, one in found.items()):
                 return batch
         for name, one in found.items():
             expected = [list(known[name]) for known in self._known
                         if name in known]
-            if name in closest and list(one) not in expected:
+            if expected and list(one) not in expected:
                 raise InvalidArgument(
                     f"'{name}' of a batch has samples of shape {list(one)}, and "
                     f"{_plans(expected)}: {self._advice}")
         raise InvalidArgument(
             "the shapes of a batch are each that of a plan, but not together: "
             + ", ".join(f"{name} {list(one)}" for name, one in found.items()))
+
+    def _filled(self, batch: Mapping) -> Mapping:
+        """Returns a batch whose sequences are filled up, if a mask tells the
+        model which tokens are there."""
+        main, mask = batch.get(self._main), batch.get("attention_mask")
+        if not self._lengths or main is None or mask is None:
+            return batch
+        length = main.shape[1]
+        more = min((one - length for one in self._lengths if one >= length),
+                   default=0)
+        labels = [one for name, one in batch.items() if name.endswith("labels")]
+        if (not more or mask.shape != main.shape or
+                any(one.is_floating_point() for one in labels)):
+            return batch
+        return {name: F.pad(one, [0, 0] * (one.ndim - 2) + [0, more],
+                            value=self._filling(name))
+                if isinstance(one, torch.Tensor) and one.ndim > 1 and
+                one.shape[1] == length else one for name, one in batch.items()}
+
+    def _filling(self, name: str) -> int:
+        """Returns what an input has where there is no token; labels are to be
+        left out of the loss."""
+        return (self._padding if name == self._main else
+                -100 if name.endswith("labels") else 0)
 
 
 def _plans(shapes: list[list[int]]) -> str:

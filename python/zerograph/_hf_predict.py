@@ -229,7 +229,7 @@ class Predictions:
 
     def _plan_loss(self, loader: DataLoader) -> float:
         """Returns the loss that the plan computes."""
-        batches = (self._shapes.check(batch) for batch in loader)
+        batches = (self._shapes.fit(batch) for batch in loader)
         if self._trainer is not None:
             return self._trainer.evaluate(batches)
         # A weight that is tied has the plan's name among its own.

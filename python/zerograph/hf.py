@@ -56,8 +56,9 @@ class Trainer(Predictions, Checkpoints):
     The model returns its loss, or `loss` is a function of its output and the
     labels. Under mpirun or srun each process is a rank, and draws the same
     samples, of which it takes its part. Items of a dataset are dictionaries;
-    `data_collator` makes a batch of them, of one shape or, with `lengths`, of one
-    of several lengths, each of which has a plan. After `train` the model has the
+    `data_collator` makes a batch of them, of one shape or, with `lengths`, of any
+    length that is no more: each of these has a plan, up to the next of which a
+    batch with an attention_mask is filled up. After `train` the model has the
     trained weights. Other keywords are options of `zg.compile`, and come
     before the arguments': with global_batch=256, micro_batch="auto" and
     memory="h100" a micro-batch has as many samples as fit.
@@ -114,6 +115,15 @@ class Trainer(Predictions, Checkpoints):
         """Returns the name of the input that has the length."""
         return getattr(self.model, "main_input_name", "input_ids")
 
+    @property
+    def _padding(self) -> int:
+        """Returns the token that fills sequences up."""
+        for one in (self.processing_class, getattr(self.model, "config", None)):
+            token = getattr(one, "pad_token_id", None)
+            if isinstance(token, int):
+                return token
+        return 0
+
     def _compile(self, lengths: Iterable[int] | None) -> list:
         """Returns a plan for each length, the longest first."""
         options = {**plan_options(self.args, self.model), **self._options}
@@ -130,7 +140,7 @@ class Trainer(Predictions, Checkpoints):
                                       "leave gradient_accumulation_steps out")
             options.pop("accumulate")
         made = examples(self._example(), self._main_input, lengths)
-        self._shapes = Shapes(made, lengths)
+        self._shapes = Shapes(made, self._main_input, lengths, self._padding)
         plans = [compile(self.model, made[0], self._loss, **options)]
         options["micro_batch"] = plans[0].facts["micro_batch"]
         plans += [compile(self.model, one, self._loss, **options)
@@ -326,7 +336,7 @@ class Trainer(Predictions, Checkpoints):
         if self.state.global_step % steps_of_epoch == 0:
             self.control = self._call("on_epoch_begin")
         self.control = self._call("on_step_begin")
-        self._shapes.check(batch)
+        batch = self._shapes.fit(batch)
         rate = self._schedule.get_last_lr()[0]
         loss = self._trainer.step(batch, lr=rate)
         self._schedule.optimizer.step()

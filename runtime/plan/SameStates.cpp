@@ -2,6 +2,7 @@
 
 #include "runtime/plan/SameStates.h"
 
+#include "runtime/plan/Describe.h"
 #include "runtime/plan/Mesh.h"
 
 #include "absl/strings/str_cat.h"
@@ -45,12 +46,39 @@ absl::Status needSameParameter(const plan::Parameter &a,
     return differ("'", a.name(), "' has the shape ", shapeOf(a),
                   " in one plan and ", shapeOf(b), " in another");
   }
-  if (a.offset() != b.offset() || a.trainable() != b.trainable() ||
-      a.group() != b.group() || a.type() != b.type() ||
+  if (a.trainable() != b.trainable()) {
+    return differ("'", a.name(), "' is trained by one plan and not by another");
+  }
+  if (a.offset() != b.offset() || a.group() != b.group() ||
+      a.type() != b.type() ||
       !MessageDifferencer::Equals(a.adapter(), b.adapter())) {
-    return differ("'", a.name(), "' is trained in another way by another plan");
+    return differ(
+        "'", a.name(),
+        "' has another group, adapter, type or place in another plan");
   }
   return absl::OkStatus();
+}
+
+/// Compares the optimizers of groups, and what all of them have.
+absl::Status needSameOptimizers(const plan::Plan &first,
+                                const plan::Plan &other) {
+  for (int i = 0; i < std::min(first.groups_size(), other.groups_size()); ++i) {
+    const plan::OptimizerGroup &a = first.groups(i), &b = other.groups(i);
+    if (a.kind() != b.kind() || a.learning_rate() != b.learning_rate()) {
+      return differ("group '", a.name(), "' has ", a.kind(), " with a rate of ",
+                    a.learning_rate(), " in one plan and ", b.kind(), " with ",
+                    b.learning_rate(), " in another");
+    }
+  }
+  if (!areEqual(first.groups(), other.groups())) {
+    return differ("groups of parameters have other options in another plan");
+  }
+  if (!MessageDifferencer::Equals(first.schedule(), other.schedule())) {
+    return differ("plans have other schedules of the rate");
+  }
+  return MessageDifferencer::Equals(first.loss_scale(), other.loss_scale())
+             ? absl::OkStatus()
+             : differ("plans have other loss scales");
 }
 
 /// Returns whether a state lasts from step to step, whatever the plan:
@@ -79,13 +107,17 @@ std::vector<const plan::State *> lastingOf(const plan::Plan &plan,
 
 absl::Status needSameUnit(const plan::Plan &first, const plan::Unit &a,
                           const plan::Plan &other, const plan::Unit &b) {
+  if (a.type() != b.type()) {
+    return differ("unit '", a.name(), "' is computed with ", nameOf(a.type()),
+                  " in one plan and with ", nameOf(b.type()), " in another");
+  }
   for (int i = 0; i < std::min(a.parameters_size(), b.parameters_size()); ++i) {
     ZG_RETURN_IF_ERROR(needSameParameter(a.parameters(i), b.parameters(i)));
   }
   auto states = lastingOf(first, a), others = lastingOf(other, b);
   bool same = a.parameters_size() == b.parameters_size() &&
-              a.elements() == b.elements() && a.type() == b.type() &&
-              a.local() == b.local() && areEqual(a.segments(), b.segments()) &&
+              a.elements() == b.elements() && a.local() == b.local() &&
+              areEqual(a.segments(), b.segments()) &&
               states.size() == others.size();
   for (size_t i = 0; same && i < states.size(); ++i) {
     const plan::Slice &mine = first.slices(int(states[i]->slice()));
@@ -133,22 +165,20 @@ absl::Status needSameStates(const plan::Plan &first, const plan::Plan &other) {
     return differ("one plan is for ", worldOf(first), " ranks, another for ",
                   worldOf(other));
   }
-  if (!areEqual(first.devices(), other.devices()) ||
-      first.arenas_size() != other.arenas_size()) {
-    return differ("plans are for other devices, or other memory of them");
+  if (!areEqual(first.devices(), other.devices())) {
+    return differ("plans are for other devices");
+  }
+  if (first.arenas_size() != other.arenas_size()) {
+    return differ("one plan keeps states in other memory, as with --offload");
   }
   for (int i = 0; i < first.arenas_size(); ++i) {
     const plan::Arena &a = first.arenas(i), &b = other.arenas(i);
     if (a.space() != b.space() || a.device() != b.device() ||
         a.alignment() != b.alignment()) {
-      return differ("plans are for other memory");
+      return differ("one plan keeps states in other memory, as with --offload");
     }
   }
-  if (!areEqual(first.groups(), other.groups()) ||
-      !MessageDifferencer::Equals(first.schedule(), other.schedule()) ||
-      !MessageDifferencer::Equals(first.loss_scale(), other.loss_scale())) {
-    return differ("plans have other optimizers, rates or loss scales");
-  }
+  ZG_RETURN_IF_ERROR(needSameOptimizers(first, other));
   ZG_RETURN_IF_ERROR(needSameSteps(first, other));
   for (int i = 0; i < std::min(first.units_size(), other.units_size()); ++i) {
     ZG_RETURN_IF_ERROR(

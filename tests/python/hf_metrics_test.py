@@ -156,7 +156,7 @@ class Batches(Against):
         rows = Rows(32, lengths=[12] * 8 + [9] * 8)
         held = Rows(12, lengths=[9] * 6 + [12] * 6, seed=2)
         logs = []
-        for kind, folder, given in ((hf.Trainer, "out", {"lengths": (9, 12, 20)}),
+        for kind, folder, given in ((hf.Trainer, "out", {"lengths": (9, 14, 20)}),
                                     (transformers.Trainer, "other", {})):
             trainer = kind(copy.deepcopy(self.model),
                            self.arguments(folder, logging_steps=1),
@@ -181,11 +181,11 @@ class Batches(Against):
 
     def test_lengths_without_a_plan_are_named(self):
         trainer = hf.Trainer(self.model, self.arguments(eval_strategy="no"),
-                             Rows(16, lengths=[12] * 8 + [9] * 8), None, padded,
-                             lengths=(12, 8))
+                             Rows(16, lengths=[9] * 8 + [12] * 8), None, padded,
+                             lengths=(10, 8))
         with self.assertRaisesRegex(
-                zg.InvalidArgument, r"samples of shape \[9\], and there are plans "
-                r"for \[12\], \[8\]: have the collator pad"):
+                zg.InvalidArgument, r"samples of shape \[12\], and there are plans "
+                r"for \[10\], \[8\]: add this one to lengths="):
             trainer.train()
         for wrong in 12, "12", [], [0], [12.5]:
             with self.assertRaisesRegex(zg.InvalidArgument, "numbers of tokens"):

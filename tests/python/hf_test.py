@@ -63,7 +63,7 @@ class HuggingFace(HfCase):
         trainer = hf.Trainer(self.model, self.arguments(), Rows(36), Rows(20))
         done = trainer.train()
         other = transformers.Trainer(
-            theirs, self.arguments(), train_dataset=Rows(32),
+            theirs, self.arguments(), train_dataset=Rows(36),
             eval_dataset=Rows(20))
         self.assertAlmostEqual(done.training_loss, other.train().training_loss, 5)
         self.assertEqual(done.global_step, other.state.global_step)

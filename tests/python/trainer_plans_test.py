@@ -198,14 +198,16 @@ assert losses[0] == losses[1], losses
         for other, why in (
                 (zg.compile(MLP, micro_batch=8, ranks=2), "1 ranks, another for 2"),
                 (zg.compile(MLP, micro_batch=8, optimizer="sgd"),
-                 "other optimizers, rates or loss scales"),
-                (zg.compile(MLP, micro_batch=8, lr=0.5), "other optimizers"),
-                (zg.compile(MLP, micro_batch=8, freeze=["fc1.weight"]), "fc1"),
+                 "has adamw with a rate of 0.001 in one plan and sgd with 0.001"),
+                (zg.compile(MLP, micro_batch=8, lr=0.5), "adamw with 0.5 in"),
+                (zg.compile(MLP, micro_batch=8, betas=(0.8, 0.9)), "other options"),
+                (zg.compile(MLP, micro_batch=8, freeze=["fc1.weight"]),
+                 "'fc1.weight' is trained by one plan and not by another"),
                 (zg.compile(MLP, micro_batch=8, clip_norm=1), "clip gradients"),
                 (zg.compile(MLP, micro_batch=8, evaluate=True), "evaluates"),
                 (zg.compile(MLP, micro_batch=8, dump_gradients=True), "evaluates"),
                 (zg.compile(MLP, micro_batch=8, precision="bf16"),
-                 "trained in another way"),
+                 "computed with f32 in one plan and with bf16 in another"),
                 (other_model, "the parameter 'fc1.weight' where another has")):
             with self.assertRaisesRegex(zg.InvalidArgument, why):
                 zg.Trainer([plan, other])
