@@ -234,10 +234,14 @@ def ReuseSums : Pass<"nn-reuse-sums", "::mlir::ModuleOp"> {
         %sum = %db * %b
 
     So what it is the sum of is computed once, where it is used, and not stored
-    to be added up. A sum follows from others of the same dimensions through
-    `neg`, `add`, `sub`, and products with, or quotients by, what is broadcast
-    along them. (Ioffe and Szegedy, "Batch normalization", 2015, section 3, leave
-    the sum of `x - mean(x)` in; it is rounding.)
+    to be added up. A sum follows from another of the same dimensions through
+    `neg`, products with, or quotients by, what is broadcast along them, and
+    `add` and `sub` of what adds up to 0. It does not follow from two: of elements
+    that nearly cancel, the difference of their sums would be rounding. (Ioffe and
+    Szegedy, "Batch normalization", 2015, section 3, leave the sum of
+    `x - mean(x)` in; it is rounding.) With 16 bits `nn-narrow-saved` rounds
+    `x - mean(x)` after it, so that what it centers has a gradient that adds up to
+    0 but for that rounding.
 
     Follows `nn-widen-gradients`, by which a bias has a sum in f32.
 

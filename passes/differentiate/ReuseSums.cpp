@@ -18,37 +18,92 @@ using namespace mlir::zg::nn;
 
 namespace {
 
-/// The longest chain of ops that is followed; a BatchNorm's has five.
+/// Limits the chain of ops that is followed; a BatchNorm's has five.
 constexpr int kMostOps = 16;
 
-/// What a sum follows from: those of the operands of the op that made its
-/// elements. Each is of the sum's own dimensions.
+/// Says what a sum follows from.
+enum class Source { none, zero, sum };
+
+/// Finds what a sum follows from, and makes it of that. No two sums are added:
+/// of elements that nearly cancel, their difference would be rounding.
 class Derivation {
 public:
   explicit Derivation(ReduceOp sum) : sum(sum) {}
 
-  /// Returns whether the sum of such elements follows from sums that are there,
-  /// by at most so many ops.
-  bool isKnown(Value elements, int ops = kMostOps) {
-    auto [place, isNew] = known.try_emplace(elements, false);
-    if (!isNew) {
-      return place->second;
-    }
-    bool follows = isCentered(elements, sum.getDims()) || sumOf(elements) ||
-                   (ops > 0 && isLinear(elements) &&
-                    llvm::all_of(summands(elements), [&](Value part) {
-                      return isKnown(part, ops - 1);
-                    }));
-    return known[elements] = follows;
+  /// Returns what the sum of such elements, along the sum's dimensions, follows
+  /// from, by at most so many ops.
+  Source sourceOf(Value elements, int ops = kMostOps) {
+    auto [place, isNew] = sources.try_emplace(elements, Source::none);
+    return isNew ? sources[elements] = findSource(elements, ops)
+                 : place->second;
   }
 
   /// Makes that sum before this one; null: it is 0.
   Value make(Value elements, NNBuilder &b) {
-    auto [place, isNew] = made.try_emplace(elements, Value());
-    return isNew ? made[elements] = compute(elements, b) : place->second;
+    if (sources.lookup(elements) == Source::zero) {
+      return {};
+    }
+    if (ReduceOp other = sumOf(elements)) {
+      if (sum->isBeforeInBlock(other)) {
+        other->moveBefore(sum); // its elements are there
+      }
+      return other;
+    }
+    if (auto unary = elements.getDefiningOp<UnaryOp>()) {
+      return b.neg(make(unary.getOperand(), b));
+    }
+    auto binary = elements.getDefiningOp<BinaryOp>();
+    Value lhs = binary.getLhs(), rhs = binary.getRhs();
+    if (Value factor = factorOf(rhs)) {
+      return b.binary(binary.getKind(), make(lhs, b), factor);
+    }
+    if (Value factor = factorOf(lhs)) {
+      return b.mul(make(rhs, b), factor);
+    }
+    if (sources.lookup(rhs) == Source::zero) {
+      return make(lhs, b);
+    }
+    Value part = make(rhs, b);
+    return binary.getKind() == BinaryKind::sub ? b.neg(part) : part;
   }
 
 private:
+  Source findSource(Value elements, int ops) {
+    if (isCentered(elements, sum.getDims())) {
+      return Source::zero;
+    }
+    if (sumOf(elements)) {
+      return Source::sum;
+    }
+    auto unary = elements.getDefiningOp<UnaryOp>();
+    if (ops > 0 && unary && unary.getKind() == UnaryKind::neg) {
+      return sourceOf(unary.getOperand(), ops - 1);
+    }
+    auto binary = elements.getDefiningOp<BinaryOp>();
+    return ops > 0 && binary ? findSource(binary, ops - 1) : Source::none;
+  }
+
+  Source findSource(BinaryOp op, int ops) {
+    Value lhs = op.getLhs(), rhs = op.getRhs();
+    switch (op.getKind()) {
+    case BinaryKind::mul:
+      return factorOf(rhs)   ? sourceOf(lhs, ops)
+             : factorOf(lhs) ? sourceOf(rhs, ops)
+                             : Source::none;
+    case BinaryKind::div:
+      return factorOf(rhs) ? sourceOf(lhs, ops) : Source::none;
+    case BinaryKind::add:
+    case BinaryKind::sub: {
+      Source left = sourceOf(lhs, ops), right = sourceOf(rhs, ops);
+      return left == Source::zero    ? right
+             : right == Source::zero ? left
+                                     : Source::none;
+    }
+    default:
+      return Source::none;
+    }
+  }
+
   /// Returns another sum of these elements; it may come later.
   ReduceOp sumOf(Value elements) {
     for (Operation *user : elements.getUsers()) {
@@ -71,82 +126,16 @@ private:
                : Value();
   }
 
-  /// Returns whether the elements are a sum, a difference, or so many times
-  /// others.
-  bool isLinear(Value elements) {
-    if (auto unary = elements.getDefiningOp<UnaryOp>()) {
-      return unary.getKind() == UnaryKind::neg;
-    }
-    auto binary = elements.getDefiningOp<BinaryOp>();
-    if (!binary) {
-      return false;
-    }
-    switch (binary.getKind()) {
-    case BinaryKind::add:
-    case BinaryKind::sub:
-      return true;
-    case BinaryKind::mul:
-      return factorOf(binary.getLhs()) || factorOf(binary.getRhs());
-    case BinaryKind::div:
-      return bool(factorOf(binary.getRhs()));
-    default:
-      return false;
-    }
-  }
-
-  /// Returns the operands of linear elements that are elements too.
-  SmallVector<Value> summands(Value elements) {
-    Operation *op = elements.getDefiningOp();
-    auto binary = dyn_cast<BinaryOp>(op);
-    if (!binary || binary.getKind() == BinaryKind::add ||
-        binary.getKind() == BinaryKind::sub) {
-      return SmallVector<Value>(op->getOperands());
-    }
-    return {factorOf(binary.getRhs()) ? binary.getLhs() : binary.getRhs()};
-  }
-
-  Value compute(Value elements, NNBuilder &b) {
-    if (isCentered(elements, sum.getDims())) {
-      return {};
-    }
-    if (ReduceOp other = sumOf(elements)) {
-      if (sum->isBeforeInBlock(other)) {
-        other->moveBefore(sum); // which has the elements
-      }
-      return other;
-    }
-    auto binary = elements.getDefiningOp<BinaryOp>();
-    SmallVector<Value> parts;
-    for (Value part : summands(elements)) {
-      parts.push_back(make(part, b));
-    }
-    if (!binary) {
-      return parts[0] ? b.neg(parts[0]) : Value();
-    }
-    if (parts.size() == 1) {
-      Value factor = factorOf(binary.getRhs());
-      factor = factor ? factor : factorOf(binary.getLhs());
-      return parts[0] ? b.binary(binary.getKind(), parts[0], factor) : Value();
-    }
-    if (parts[0] && parts[1]) {
-      return b.binary(binary.getKind(), parts[0], parts[1]);
-    }
-    bool isNegative = !parts[0] && binary.getKind() == BinaryKind::sub;
-    Value part = parts[0] ? parts[0] : parts[1];
-    return isNegative && part ? b.neg(part) : part;
-  }
-
   ReduceOp sum;
-  llvm::SmallDenseMap<Value, bool> known;
-  llvm::SmallDenseMap<Value, Value> made;
+  llvm::SmallDenseMap<Value, Source> sources;
 };
 
-/// Makes a sum follow from others, where it does.
+/// Makes a sum follow from others. Returns whether it does.
 bool derive(ReduceOp sum) {
   Derivation derivation(sum);
   Value elements = sum.getOperand();
-  // A sum of what has none besides is the one that others follow from.
-  if (sum.getKind() != ReduceKind::sum || !derivation.isKnown(elements)) {
+  if (sum.getKind() != ReduceKind::sum ||
+      derivation.sourceOf(elements) == Source::none) {
     return false;
   }
   OpBuilder builder(sum);

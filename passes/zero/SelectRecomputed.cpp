@@ -18,8 +18,8 @@ bool mlir::zg::zero::isCheap(Operation *op) {
   return isFunctionOfElements(op) || isa<nn::ReduceOp, nn::LayerNormOp>(op);
 }
 
-/// Returns what it costs to keep so many bytes: of cuts that keep as many, the
-/// one that has fewest written for it alone is chosen.
+/// Returns what it costs to keep so many bytes: of cuts that keep about as
+/// many, the one that has fewest written for it alone is chosen.
 static int64_t costOf(int64_t bytes, bool isWrittenAnyway) {
   constexpr int64_t kPerByte = 1024;
   return bytes * kPerByte + (isWrittenAnyway ? 0 : bytes);
@@ -29,18 +29,20 @@ static int64_t costOf(int64_t bytes, bool isWrittenAnyway) {
 /// others being smaller: who reads that in its place reads no more.
 static bool hasOneLargeOperand(Operation *op) {
   int64_t elements = nn::elementsOf(op->getResult(0));
-  auto isLarge = [&](Value operand) {
+  llvm::SmallDenseSet<Value, 4> large;
+  for (Value operand : op->getOperands()) {
     Value value = nn::stripReshapes(operand);
     Operation *made = value.getDefiningOp();
-    return nn::elementsOf(value) >= elements &&
-           !(made && (isa<nn::BroadcastOp>(made) || nn::isLiteral(made)));
-  };
-  return zero::isFunctionOfElements(op) &&
-         llvm::count_if(op->getOperands(), isLarge) == 1;
+    bool isMade = made && (isa<nn::BroadcastOp>(made) || nn::isLiteral(made));
+    if (nn::elementsOf(value) >= elements && !isMade) {
+      large.insert(value);
+    }
+  }
+  return zero::isFunctionOfElements(op) && large.size() == 1;
 }
 
 /// Returns what it costs to keep all results that something reads: an op is
-/// computed again for all of them. A library reads from memory.
+/// computed again for all of them. What a library reads is in memory anyway.
 static int64_t costOfResults(Operation *op, bool sparesWrites) {
   int64_t cost = 0;
   for (Value result : op->getResults()) {

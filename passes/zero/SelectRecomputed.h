@@ -19,8 +19,9 @@ bool isCheap(Operation *op);
 
 /// Returns the ops that backward computes again so that the fewest bytes are
 /// kept from forward to backward, and of several choices as few ops as
-/// possible; with `sparesWrites`, first those for which least is written that
-/// no library writes or reads. `needed` is what backward reads.
+/// possible. With `sparesWrites`, of choices that keep about as many bytes
+/// those come first for which least is written that no library writes or reads.
+/// `needed` is what backward reads.
 /// `isThere` says what is in memory then, whatever is chosen, or needs none;
 /// `mayRepeat` says of the others whether they can be computed again.
 DenseSet<Operation *> selectRecomputed(ArrayRef<Value> needed,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Mapping
 
 import torch
@@ -29,23 +30,29 @@ def _of_length(batch: Mapping, main: str, length: int) -> dict:
     return made
 
 
-def examples(batch: Mapping, main: str,
-             lengths: Iterable[int] | None) -> list[dict]:
-    """Returns a batch of each length, the longest first; or the batch, as it
-    is."""
-    if lengths is None:
-        return [dict(batch)]
-    wanted = ([] if isinstance(lengths, (int, str)) else
-              sorted(set(lengths), reverse=True))
-    if not wanted or not all(isinstance(one, int) and one > 0 for one in wanted):
+def numbers(lengths: Iterable[int]) -> list[int]:
+    """Returns lengths as numbers, the longest first."""
+    try:
+        found = sorted({operator.index(one) for one in lengths}, reverse=True)
+    except TypeError:
+        found = []
+    if not found or found[-1] < 1:
         raise InvalidArgument(f"lengths={lengths!r}: expected numbers of tokens, "
                               "as [64, 128, 256]")
+    return found
+
+
+def examples(batch: Mapping, main: str,
+             lengths: list[int] | None) -> list[dict]:
+    """Returns a batch of each length; or the batch, as it is."""
+    if lengths is None:
+        return [dict(batch)]
     if main not in batch or batch[main].ndim != 2:
         raise InvalidArgument(
             f"lengths= is for models of sequences, whose '{main}' is [samples, "
             "length]: found " + (str(list(batch[main].shape)) if main in batch
                                  else "none in the batch"))
-    return [_of_length(batch, main, length) for length in wanted]
+    return [_of_length(batch, main, length) for length in lengths]
 
 
 def first_samples(batch: Mapping, count: int) -> dict:
@@ -60,12 +67,12 @@ class Shapes:
     `padding`."""
 
     def __init__(self, made: list[dict], main: str,
-                 lengths: Iterable[int] | None, padding: int):
+                 lengths: list[int] | None, padding: int):
         self._known = [_shapes_of(one) for one in made]
         self._main, self._padding = main, padding
-        self._lengths = sorted(set(lengths)) if lengths else []
+        self._lengths = lengths or []
         self._advice = (
-            "add this one to lengths=" if lengths else
+            "add this one to lengths=" if self._lengths else
             "have the tokenizer or the collator pad, as padding=\"max_length\", "
             "max_length=128; or give lengths=[64, 128] for batches that are no "
             "longer")

@@ -36,7 +36,7 @@ from ._compile import compile
 from ._hf_arguments import plan_options
 from ._hf_checkpoints import Checkpoints, check_best
 from ._hf_keywords import refuse_others
-from ._hf_lengths import Shapes, examples, first_samples
+from ._hf_lengths import Shapes, examples, first_samples, numbers
 from ._hf_predict import Predictions, for_loss
 from ._launch import is_alone, is_first
 from ._library import InvalidArgument, warn
@@ -106,7 +106,7 @@ class Trainer(Predictions, Checkpoints):
         self.state, self.control = TrainerState(), TrainerControl()
         self._trainer: _Trainer | None = None
         os.makedirs(args.output_dir, exist_ok=True)
-        self.plans = self._compile(lengths)
+        self.plans = self._compile(None if lengths is None else numbers(lengths))
         self.plan = self.plans[0]
         self.control = self._call("on_init_end")
 
@@ -124,7 +124,7 @@ class Trainer(Predictions, Checkpoints):
                 return token
         return 0
 
-    def _compile(self, lengths: Iterable[int] | None) -> list:
+    def _compile(self, lengths: list[int] | None) -> list:
         """Returns a plan for each length, the longest first."""
         options = {**plan_options(self.args, self.model), **self._options}
         if self.eval_dataset is not None:
@@ -156,9 +156,9 @@ class Trainer(Predictions, Checkpoints):
 
     def _parts_of_rest(self, plan) -> dict[str, int]:
         """Returns the options of the smaller step that ends an epoch, as in
-        transformers: as few equal micro-batches as are no larger than others;
-        nothing where there is none. Refuses fewer samples than a step takes, and
-        warns of a rest that ranks cannot divide."""
+        transformers: as few equal micro-batches as are no larger than others, and
+        not much smaller; nothing where there is none. Refuses fewer samples than
+        a step takes, and warns of a rest that cannot be divided so."""
         if self.train_dataset is None:
             return {}
         samples = len(self.train_dataset)
@@ -171,15 +171,16 @@ class Trainer(Predictions, Checkpoints):
         # One of several processes might have given its part of a whole step.
         as_part = not is_alone() and rest * plan.ranks == plan.samples
         if rest % plan.ranks == 0 and not as_part:
-            own = rest // plan.ranks
-            parts = next(parts for parts in range(1, own + 1) if own % parts == 0
-                         and own // parts <= plan.facts["micro_batch"])
-            return {"micro_batch": own // parts, "accumulate": parts}
+            own, most = rest // plan.ranks, plan.facts["micro_batch"]
+            parts = next(parts for parts in range(1, own + 1)
+                         if own % parts == 0 and own // parts <= most)
+            if parts == 1 or 2 * (own // parts) > most:
+                return {"micro_batch": own // parts, "accumulate": parts}
         warn(f"a step takes {plan.samples} samples: the last {rest} of the "
              f"{samples} of train_dataset are left out in each epoch, of which "
              "transformers would make a smaller step: " +
              ("a process has as many of a whole step" if as_part else
-              f"{plan.ranks} ranks cannot divide them"))
+              f"{plan.ranks} ranks and equal micro-batches cannot divide them"))
         return {}
 
     def _example(self) -> dict[str, torch.Tensor]:

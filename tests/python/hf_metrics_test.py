@@ -187,7 +187,7 @@ class Batches(Against):
                 zg.InvalidArgument, r"samples of shape \[12\], and there are plans "
                 r"for \[10\], \[8\]: add this one to lengths="):
             trainer.train()
-        for wrong in 12, "12", [], [0], [12.5]:
+        for wrong in 12, "12", [], [0], [12.5], 12.5, [12, "a"]:
             with self.assertRaisesRegex(zg.InvalidArgument, "numbers of tokens"):
                 hf.Trainer(self.model, self.arguments(eval_strategy="no"),
                            Rows(16), lengths=wrong)

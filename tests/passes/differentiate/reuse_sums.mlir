@@ -34,6 +34,50 @@ nn.program @micro(%x: tensor<4x8x64xf32>, %dy: tensor<4x8x64xf32>,
 
 // -----
 
+// A factor may stand on either side, or divide.
+
+// CHECK-LABEL: nn.program @micro
+// CHECK: %[[S:.+]] = nn.reduce sum %x [1]
+// CHECK-NOT: nn.reduce
+// CHECK: %[[P:.+]] = nn.binary mul %[[S]], %f
+// CHECK: %[[Q:.+]] = nn.binary div %[[S]], %f
+// CHECK: %[[N:.+]] = nn.unary neg %[[S]]
+// CHECK: nn.return %[[S]], %[[P]], %[[Q]], %[[N]]
+module {
+nn.program @micro(%x: tensor<8x16xf64>, %f: tensor<8x1xf64>)
+    -> (tensor<8x1xf64>, tensor<8x1xf64>, tensor<8x1xf64>, tensor<8x1xf64>) {
+  %sum = nn.reduce sum %x [1] : tensor<8x16xf64> -> tensor<8x1xf64>
+  %fs = nn.broadcast %f : tensor<8x1xf64> -> tensor<8x16xf64>
+  %0 = nn.binary mul %fs, %x : tensor<8x16xf64>
+  %1 = nn.reduce sum %0 [1] : tensor<8x16xf64> -> tensor<8x1xf64>
+  %2 = nn.binary div %x, %fs : tensor<8x16xf64>
+  %3 = nn.reduce sum %2 [1] : tensor<8x16xf64> -> tensor<8x1xf64>
+  %4 = nn.unary neg %x : tensor<8x16xf64> -> tensor<8x16xf64>
+  %5 = nn.reduce sum %4 [1] : tensor<8x16xf64> -> tensor<8x1xf64>
+  nn.return %sum, %1, %3, %5 : tensor<8x1xf64>, tensor<8x1xf64>, tensor<8x1xf64>, tensor<8x1xf64>
+}
+}
+
+// -----
+
+// The sum of a difference keeps the digits that two sums lose.
+
+// CHECK-LABEL: nn.program @micro
+// CHECK-COUNT-3: nn.reduce sum
+// CHECK: nn.return
+module {
+nn.program @micro(%x: tensor<8x16xf32>, %y: tensor<8x16xf32>)
+    -> (tensor<8x1xf32>, tensor<8x1xf32>, tensor<8x1xf32>) {
+  %0 = nn.reduce sum %x [1] : tensor<8x16xf32> -> tensor<8x1xf32>
+  %1 = nn.reduce sum %y [1] : tensor<8x16xf32> -> tensor<8x1xf32>
+  %2 = nn.binary sub %x, %y : tensor<8x16xf32>
+  %3 = nn.reduce sum %2 [1] : tensor<8x16xf32> -> tensor<8x1xf32>
+  nn.return %0, %1, %3 : tensor<8x1xf32>, tensor<8x1xf32>, tensor<8x1xf32>
+}
+}
+
+// -----
+
 // A mean along other dimensions, a factor that differs among the elements of a
 // sum, and a sum along other dimensions: nothing follows.
 
