@@ -5,42 +5,9 @@
 #include "runtime/base/Text.h"
 #include "runtime/exec/ResumeRun.h"
 
-#include "absl/strings/str_join.h"
-
 #include <algorithm>
 
 using namespace zerograph;
-
-namespace {
-
-constexpr char kBatch[] = "the batch";
-
-/// A rank's part of samples in memory, which are those of `of` ranks.
-class LiveBatch final : public Batch {
-public:
-  LiveBatch(const DataSource &data, uint64_t micro_batch, uint64_t of,
-            uint64_t number)
-      : data(data), samples(micro_batch), of(of), number(number) {}
-
-  absl::Status read(uint64_t micro_batch, int input, void *to,
-                    uint64_t) const override {
-    return data.read(input, first(micro_batch), to);
-  }
-  const std::byte *find(uint64_t micro_batch, int input,
-                        uint64_t) const override {
-    return data.find(input, first(micro_batch));
-  }
-
-private:
-  uint64_t first(uint64_t micro_batch) const {
-    return (micro_batch * of + number) * samples;
-  }
-
-  const DataSource &data;
-  uint64_t samples, of, number;
-};
-
-} // namespace
 
 LiveRun::LiveRun(std::unique_ptr<RanksHere> opened) : ranks(std::move(opened)) {
   plans.push_back(&ranks->session().plan());
@@ -100,84 +67,18 @@ std::invoke_result_t<Function, size_t> LiveRun::firstOf(const Function &work) {
   return first;
 }
 
-/// Returns what is wrong with how many samples a batch has.
-static absl::Status checkSamples(const DataSource &batch,
-                                 const plan::Plan &plan, unsigned processes) {
-  uint64_t samples = batch.samples(), step = samplesOfStep(plan);
-  uint64_t own = step / processes;
-  if (!batch.perSample() || samples == step || samples == own) {
-    return absl::OkStatus();
-  }
-  uint64_t accumulate = std::max<uint64_t>(1, plan.accumulate());
-  return absl::InvalidArgumentError(absl::StrCat(
-      kBatch, ": has ", samples, " samples; a step takes ", step, " (",
-      worldOf(plan), " ranks x ", accumulate, " micro-batches x ",
-      plan.micro_batch(), " samples)",
-      own == step ? ""
-                  : absl::StrCat(", of which ", own, " are this process's"),
-      samples < step ? ": leave out a last batch that is smaller "
-                       "(drop_last), or make a plan for it too"
-                     : ""));
-}
-
-/// Returns the batch as that of the first plan that it fits. It must not be a
-/// whole step of one and the part of this process in another's.
-absl::StatusOr<LiveRun::Taken> LiveRun::fit(const TensorFile &arrays,
-                                            bool step) const {
-  const unsigned processes = ranks->session().processes;
-  std::optional<Taken> found;
-  std::vector<std::string> reasons;
-  for (size_t number = 0; number < plans.size(); ++number) {
-    auto batch =
-        DataSource::of(kBatch, arrays, *plans[number], Purpose::Evaluation);
-    absl::Status status = batch.status();
-    if (status.ok() && step) {
-      status = checkSamples(**batch, *plans[number], processes);
-    }
-    if (!status.ok() && plans.size() == 1) {
-      return status;
-    }
-    if (!status.ok()) {
-      reasons.push_back(
-          absl::StrCat("plan ", number + 1, ": ", status.message()));
-      continue;
-    }
-    Taken taken{*std::move(batch), number};
-    if (step && found && isWhole(taken) != isWhole(*found)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          kBatch, ": has ", taken.batch->samples(),
-          " samples, which are a step of one plan and, for this process, a "
-          "part "
-          "of a step of another: the plans of several processes need other "
-          "numbers of samples"));
-    }
-    if (!found) {
-      found = std::move(taken);
-    }
-    if (processes == 1) {
-      break;
-    }
-  }
-  if (found) {
-    return *std::move(found);
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat(kBatch, " is that of none of the trainer's plans. ",
-                   absl::StrJoin(reasons, "; ")));
-}
-
-absl::StatusOr<LiveRun::Taken> LiveRun::take(const TensorFile &arrays,
-                                             bool step) {
-  absl::StatusOr<Taken> found = fit(arrays, step);
+absl::StatusOr<GivenBatch> LiveRun::take(const TensorFile &arrays, bool step) {
+  absl::StatusOr<GivenBatch> found =
+      GivenBatch::of(arrays, plans, ranks->session().processes, step);
   if (plans.size() > 1 && ranks->session().processes > 1) {
     std::optional<size_t> number =
-        found.ok() ? std::optional(found->number) : std::nullopt;
+        found.ok() ? std::optional(found->number()) : std::nullopt;
     absl::Status same = ranks->forEach(
         [&](size_t i) { return (*ranks)[i].comparePlan(number); });
     ZG_RETURN_IF_ERROR(found.ok() ? same : found.status());
   }
-  ZG_ASSIGN_OR_RETURN(Taken taken, std::move(found));
-  const DataSource *batch = taken.batch.get();
+  ZG_ASSIGN_OR_RETURN(GivenBatch given, std::move(found));
+  const DataSource *batch = &given.data();
   ZG_RETURN_IF_ERROR(
       batch->check(0, batch->samples(), [](uint64_t place) { return place; }));
   std::string where = batch->countedFromEnd();
@@ -186,10 +87,10 @@ absl::StatusOr<LiveRun::Taken> LiveRun::take(const TensorFile &arrays,
     ranks->session().warn(absl::StrCat(
         where, "; as in ONNX, an index below 0 counts from the end"));
   }
-  return taken;
+  return given;
 }
 
-absl::StatusOr<LiveRun::Taken> LiveRun::takeStep(const TensorFile &arrays) {
+absl::StatusOr<GivenBatch> LiveRun::takeStep(const TensorFile &arrays) {
   if (!ended.ok()) {
     return ended;
   }
@@ -200,23 +101,23 @@ absl::StatusOr<LiveRun::Taken> LiveRun::takeStep(const TensorFile &arrays) {
   return take(arrays, /*step=*/true);
 }
 
-LiveRun::Parts LiveRun::partsOf(const Taken &taken) const {
+LiveRun::Parts LiveRun::partsOf(const GivenBatch &given) const {
   const Session &session = ranks->session();
-  return isWhole(taken)
+  return given.isWhole()
              ? Parts{worldOf(plan()), session.process * session.ranksHere()}
              : Parts{session.ranksHere(), 0};
 }
 
-absl::Status LiveRun::accumulateOn(size_t i, const Taken &taken) {
-  ZG_RETURN_IF_ERROR((*ranks)[i].training()->use(taken.number));
-  Parts parts = partsOf(taken);
+absl::Status LiveRun::accumulateOn(size_t i, const GivenBatch &given) {
+  ZG_RETURN_IF_ERROR((*ranks)[i].training()->use(given.number()));
+  Parts parts = partsOf(given);
   return (*ranks)[i].accumulate(LiveBatch(
-      *taken.batch, planOf(taken).micro_batch(), parts.count, parts.first + i));
+      given.data(), given.plan().micro_batch(), parts.count, parts.first + i));
 }
 
 absl::Status LiveRun::accumulate(const TensorFile &arrays) {
-  ZG_ASSIGN_OR_RETURN(Taken taken, takeStep(arrays));
-  ZG_RETURN_IF_ERROR(forEach([&](size_t i) { return accumulateOn(i, taken); }));
+  ZG_ASSIGN_OR_RETURN(GivenBatch given, takeStep(arrays));
+  ZG_RETURN_IF_ERROR(forEach([&](size_t i) { return accumulateOn(i, given); }));
   accumulated = true;
   return absl::OkStatus();
 }
@@ -252,9 +153,9 @@ absl::Status LiveRun::discard() {
 }
 
 absl::StatusOr<StepResult> LiveRun::step(const TensorFile &arrays) {
-  ZG_ASSIGN_OR_RETURN(Taken taken, takeStep(arrays));
+  ZG_ASSIGN_OR_RETURN(GivenBatch given, takeStep(arrays));
   return firstOf([&](size_t i) -> absl::StatusOr<StepResult> {
-    ZG_RETURN_IF_ERROR(accumulateOn(i, taken));
+    ZG_RETURN_IF_ERROR(accumulateOn(i, given));
     return (*ranks)[i].update();
   });
 }
@@ -281,19 +182,19 @@ absl::StatusOr<EvaluatedSum> LiveRun::evaluate(const TensorFile &arrays) {
     return absl::FailedPreconditionError(
         "an evaluation is made between steps: update comes first");
   }
-  ZG_ASSIGN_OR_RETURN(Taken taken, take(arrays, /*step=*/false));
-  if (!planOf(taken).has_evaluation()) {
+  ZG_ASSIGN_OR_RETURN(GivenBatch given, take(arrays, /*step=*/false));
+  if (!given.plan().has_evaluation()) {
     return absl::FailedPreconditionError(
         "the plan was compiled without an evaluation: give --evaluate when "
         "compiling");
   }
-  Evaluation evaluation(planOf(taken), std::move(taken.batch));
+  Evaluation evaluation(given.plan(), given.take());
   ZG_ASSIGN_OR_RETURN(
       EvaluatedSum sum, firstOf([&](size_t i) -> absl::StatusOr<EvaluatedSum> {
-        ZG_RETURN_IF_ERROR((*ranks)[i].training()->use(taken.number));
+        ZG_RETURN_IF_ERROR((*ranks)[i].training()->use(given.number()));
         return (*ranks)[i].evaluate(evaluation);
       }));
-  countByFirstPlan(sum, planOf(taken));
+  countByFirstPlan(sum, given.plan());
   return sum;
 }
 

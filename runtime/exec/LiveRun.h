@@ -3,6 +3,7 @@
 #ifndef ZEROGRAPH_RUNTIME_EXEC_LIVERUN_H
 #define ZEROGRAPH_RUNTIME_EXEC_LIVERUN_H
 
+#include "runtime/exec/LiveBatch.h"
 #include "runtime/exec/RanksHere.h"
 
 #include <map>
@@ -85,12 +86,6 @@ public:
 private:
   explicit LiveRun(std::unique_ptr<RanksHere> ranks);
 
-  /// A batch, and the plan that it is of.
-  struct Taken {
-    std::unique_ptr<DataSource> batch;
-    size_t number = 0;
-  };
-
   using Work = absl::FunctionRef<absl::Status(size_t i)>;
   /// Calls `work` with each rank here, unless the run has ended; its failure
   /// ends the run.
@@ -103,32 +98,23 @@ private:
   struct Parts {
     uint64_t count, first;
   };
-  Parts partsOf(const Taken &taken) const;
+  Parts partsOf(const GivenBatch &given) const;
   /// Returns an error if the step's update is made already, with its only
   /// micro-batch.
   absl::Status checkNoUpdateYet();
   void setRates();
-  absl::Status accumulateOn(size_t i, const Taken &taken);
+  absl::Status accumulateOn(size_t i, const GivenBatch &given);
   /// Returns an error of the first rank on all, without ending the run.
   absl::Status agreeOn(const std::string &what, const absl::Status &first);
   absl::Status moveCheckpoints(const std::string &folder);
   Trainer &training() { return *(*ranks)[0].training(); }
-  const plan::Plan &planOf(const Taken &taken) const {
-    return *plans[taken.number];
-  }
-  /// Returns whether it is a step's, and not the part of this process.
-  bool isWhole(const Taken &taken) const {
-    return !taken.batch->perSample() ||
-           taken.batch->samples() == samplesOfStep(planOf(taken));
-  }
   /// Returns samples, once their arrays and labels are known to be right; says
   /// once that an index below 0 was read. Those of a step are as many as it
   /// takes. In all processes they are of one plan, or all have an error.
-  absl::StatusOr<Taken> take(const TensorFile &arrays, bool step);
-  absl::StatusOr<Taken> fit(const TensorFile &arrays, bool step) const;
+  absl::StatusOr<GivenBatch> take(const TensorFile &arrays, bool step);
   void countByFirstPlan(EvaluatedSum &sum, const plan::Plan &by) const;
   /// Returns the samples of a step, which may come now.
-  absl::StatusOr<Taken> takeStep(const TensorFile &arrays);
+  absl::StatusOr<GivenBatch> takeStep(const TensorFile &arrays);
 
   std::unique_ptr<RanksHere> ranks;
   std::vector<const plan::Plan *> plans; ///< the first, and the others
