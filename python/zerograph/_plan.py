@@ -189,6 +189,29 @@ class Plan:
                 'style="border: 0"></iframe>')
 
 
+def plans_of(plan) -> list[Plan]:
+    """Returns the plans of a trainer, which take the same inputs."""
+    try:
+        plans = [plan] if isinstance(plan, Plan) else list(plan)
+    except TypeError:
+        plans = [plan]
+    for one in plans:
+        if not isinstance(one, Plan):
+            raise InvalidArgument(
+                f"expected a plan, or a list of plans, found a {type(one).__name__}"
+                ": zg.compile makes a plan of a file or a module")
+        if one.inputs != plans[0].inputs:
+            raise InvalidArgument(
+                f"a plan has the inputs {', '.join(one.inputs)}, another "
+                f"{', '.join(plans[0].inputs)}: those of one trainer take the same")
+        if one.decided is not None and len(plans) > 1:
+            raise InvalidArgument("a plan with fixed= has a trainer of its own: "
+                                  "what its inputs decide is not their shapes")
+    if not plans:
+        raise InvalidArgument("a trainer needs a plan")
+    return plans
+
+
 def load(path: str | os.PathLike) -> Plan:
     """Reads a plan that `Plan.save` or `zerograph compile` wrote."""
     handle = ctypes.c_void_p()

@@ -19,7 +19,7 @@ from ._arrays import Arrays, at, empty, widened
 from ._library import (Error, InvalidArgument, Step, check, library,
                        say_notes, take_text, texts)
 from ._options import command_line
-from ._plan import Plan
+from ._plan import Plan, plans_of
 
 #: Are learning rates of a step: one, those of groups, or none.
 Rates = Union[float, Sequence[float], Mapping[str, float], None]
@@ -73,29 +73,6 @@ class Evaluation(float):
     metrics: dict[str, float]
 
 
-def _plans_of(plan) -> list[Plan]:
-    """Returns the plans of a trainer, which take the same inputs."""
-    try:
-        plans = [plan] if isinstance(plan, Plan) else list(plan)
-    except TypeError:
-        plans = [plan]
-    for one in plans:
-        if not isinstance(one, Plan):
-            raise InvalidArgument(
-                f"expected a plan, or a list of plans, found a {type(one).__name__}"
-                ": zg.compile makes a plan of a file or a module")
-        if one.inputs != plans[0].inputs:
-            raise InvalidArgument(
-                f"a plan has the inputs {', '.join(one.inputs)}, another "
-                f"{', '.join(plans[0].inputs)}: those of one trainer take the same")
-        if one.decided is not None and len(plans) > 1:
-            raise InvalidArgument("a plan with fixed= has a trainer of its own: "
-                                  "what its inputs decide is not their shapes")
-    if not plans:
-        raise InvalidArgument("a trainer needs a plan")
-    return plans
-
-
 class Trainer:
     """Trains with a plan, a step at a time; or with several of one module, for
     batches of other shapes: lengths, or fewer samples. They train the same
@@ -113,7 +90,7 @@ class Trainer:
     """
 
     def __init__(self, plan: Plan | Iterable[Plan], **options):
-        plans = _plans_of(plan)
+        plans = plans_of(plan)
         self._library = library()
         self._memory = None
         self._plan = plan = plans[0]
