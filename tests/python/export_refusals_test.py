@@ -32,7 +32,7 @@ class ExportRefusals(ExportCase):
                                     F.cross_entropy), "one array"),
                 (lambda: zg.compile(module, example, F.cross_entropy,
                                     optimizer=module), "is of type Classifier"),
-                (lambda: zg.Trainer(module), "the plan is a Classifier"),
+                (lambda: zg.Trainer(module), "found a Classifier"),
                 (lambda: zg.export(module, example, self.path("m.onnx"),
                                    F.cross_entropy, {"y": {1: "seq"}}),
                  r"dims \[1\] of 'y'; expected inputs .* it has 'x' of shape \[6, 8"),
