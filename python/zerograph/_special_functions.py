@@ -7,7 +7,6 @@ NaN."""
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Iterable
 
@@ -15,6 +14,7 @@ import torch
 
 from ._gradients import with_gradient
 from ._library import Error
+from ._parts import both, in_float32
 
 #: (lgamma(2 + t) / t) on [-0.5, 0.5], to 1e-11.
 _LOG_GAMMA = (-5.279721809e-05, 0.0001150035554, -0.000220863584,
@@ -207,67 +207,30 @@ def _hypot(input: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
     return size * ((input / size)**2 + (other / size)**2).sqrt()
 
 
-def _in_float32(function: Callable) -> Callable:
-    """Returns a function of arguments of 16 bits, whose terms would have no room
-    there."""
-    @functools.wraps(function)
-    def compute(*args, **options):
-        narrow = [one for one in args if isinstance(one, torch.Tensor) and
-                  one.is_floating_point() and one.dtype.itemsize < 4]
-        if not narrow:
-            return function(*args, **options)
-        wide = (one.float() if any(one is two for two in narrow) else one
-                for one in args)
-        return function(*wide, **options).to(narrow[0].dtype)
-    return compute
-
-
-def _cumulative_product(input: torch.Tensor, dim: int, *,
-                        dtype: torch.dtype | None = None) -> torch.Tensor:
-    """Is torch.cumprod: each step multiplies by what is twice as far before."""
-    size = input.size(dim) if input.ndim else 1
-    if isinstance(size, torch.SymInt):
-        raise Error("torch.cumprod along a dim whose size may vary, as that of "
-                    "samples: zg.export writes it out for a fixed size alone")
-    dtype = dtype or (input.dtype if input.is_floating_point() else torch.int64)
-    value, step = input.to(dtype), 1
-    while step < int(size):
-        ones = torch.ones_like(value.narrow(dim, 0, step))
-        before = value.narrow(dim, 0, int(size) - step)
-        value, step = value * torch.cat([ones, before], dim), 2 * step
-    return value
-
+_I0 = _bessel(_I0_SMALL, _I0_LARGE, odd=False, scaled=False)
 
 _WRITTEN: dict[Callable, Callable] = {
-    torch.lgamma: _log_gamma,
-    torch.Tensor.lgamma: _log_gamma,
+    **both("lgamma", _log_gamma),
     torch.special.gammaln: _log_gamma,
-    torch.mvlgamma: _multivariate_log_gamma,
-    torch.Tensor.mvlgamma: _multivariate_log_gamma,
+    **both("mvlgamma", _multivariate_log_gamma),
     torch.special.multigammaln: _multivariate_log_gamma,
-    torch.digamma: _digamma,
-    torch.Tensor.digamma: _digamma,
+    **both("digamma", _digamma),
     torch.special.digamma: _digamma,
     torch.special.psi: _digamma,
     torch.polygamma: _polygamma,
     torch.Tensor.polygamma: lambda input, n: _polygamma(n, input),
     torch.special.polygamma: _polygamma,
-    torch.erfinv: _erfinv,
-    torch.Tensor.erfinv: _erfinv,
+    **both("erfinv", _erfinv),
     torch.special.erfinv: _erfinv,
     torch.special.ndtri: _normal_inverse,
     torch.special.log_ndtr: _log_normal,
-    torch.i0: _bessel(_I0_SMALL, _I0_LARGE, odd=False, scaled=False),
-    torch.Tensor.i0: _bessel(_I0_SMALL, _I0_LARGE, odd=False, scaled=False),
-    torch.special.i0: _bessel(_I0_SMALL, _I0_LARGE, odd=False, scaled=False),
+    **both("i0", _I0),
+    torch.special.i0: _I0,
     torch.special.i0e: _bessel(_I0_SMALL, _I0_LARGE, odd=False, scaled=True),
     torch.special.i1: _bessel(_I1_SMALL, _I1_LARGE, odd=True, scaled=False),
     torch.special.i1e: _bessel(_I1_SMALL, _I1_LARGE, odd=True, scaled=True),
-    torch.hypot: _hypot,
-    torch.Tensor.hypot: _hypot,
-    torch.cumprod: _cumulative_product,
-    torch.Tensor.cumprod: _cumulative_product,
+    **both("hypot", _hypot),
 }
 
-WRITTEN = {function: _in_float32(written)
+WRITTEN = {function: in_float32(written)
            for function, written in _WRITTEN.items()}

@@ -9,33 +9,12 @@ import math  # noqa: E402
 
 import torch  # noqa: E402
 import zerograph as zg  # noqa: E402
-from export_models import ExportCase  # noqa: E402
+from function_case import Each, FunctionCase  # noqa: E402
 from support import main  # noqa: E402
 from torch import distributions as D  # noqa: E402
 from torch import linalg, nn, special  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 from zerograph._functions import WrittenFunctions  # noqa: E402
-
-
-class Each(nn.Module):
-    """Computes functions, each between parameters of its own: gradients say which
-    is wrong."""
-
-    def __init__(self, functions, *shape, older=False):
-        super().__init__()
-        self.functions, self.older = functions, older
-        self.before = nn.ParameterDict({
-            name: nn.Parameter(0.3 * torch.randn(shape)) for name in functions})
-        self.after = nn.ParameterDict({
-            name: nn.Parameter(torch.rand(())) for name in functions})
-
-    def forward(self, x):
-        assert not (self.older and torch.compiler.is_exporting())
-        total = 0.0
-        for name, function in self.functions.items():
-            found = function(x + self.before[name]).flatten(1)
-            total = total + self.after[name] * (found / (1 + found.abs())).mean(1)
-        return total
 
 
 def definite(x):
@@ -60,7 +39,6 @@ POINTWISE = {
     "i0": lambda x: torch.i0(x) + special.i0e(5 * x),
     "i1": lambda x: special.i1(x) + special.i1e(5 * x),
     "hypot": lambda x: torch.hypot(x, x.flip(-1)),
-    "cumprod": lambda x: x.cumprod(-1) + torch.cumprod(x, 1, dtype=x.dtype),
 }
 
 MATRICES = {
@@ -112,10 +90,6 @@ DISTRIBUTIONS = {
 }
 
 
-def weighted(output, weights):
-    return (output * weights).mean()
-
-
 class Speech(nn.Module):
 
     def __init__(self, **options):
@@ -128,7 +102,7 @@ class Speech(nn.Module):
         return self.loss(scores.transpose(0, 1), targets, lengths, sizes).mean()
 
 
-class ExportFunctions(ExportCase):
+class ExportFunctions(FunctionCase):
 
     def setUp(self):
         super().setUp()
@@ -138,11 +112,6 @@ class ExportFunctions(ExportCase):
             "frames": torch.randn(5, 9, 8), "targets": torch.randint(1, 5, (5, 3)),
             "lengths": torch.tensor([7, 4, 7, 6, 2]),
             "sizes": torch.tensor([3, 1, 2, 0, 3])}  # the last does not fit
-
-    def same(self, module, example, loss=weighted):
-        found = self.export(module, example, loss)
-        self.assertTrue(found.ok, found)
-        self.assertLess(max(found.errors.values()), 2e-5, found)
 
     def test_special_functions(self):
         self.same(Each(POINTWISE, 4), (torch.randn(6, 4), self.y))
@@ -190,23 +159,6 @@ class ExportFunctions(ExportCase):
         self.same(Penalty({name: functions[name] for name in names}, 4, 4),
                   (self.matrices, self.y))
 
-    def as_pytorch(self, function, *given):
-        """Compares in float32, without a file, with PyTorch in float64."""
-        values, gradients = [], []
-        for kind in torch.float32, torch.float64:
-            mine = [one.to(kind).requires_grad_() for one in given]
-            with (WrittenFunctions() if kind is torch.float32 else
-                  torch.enable_grad()):
-                value = function(*mine)
-            finite = torch.where(value.isfinite(), value, 0.0).flatten()
-            weights = torch.linspace(0.5, 1.5, finite.numel()).to(kind)
-            values.append(value.detach().double())
-            gradients.append(torch.autograd.grad((finite * weights).sum(), mine))
-        torch.testing.assert_close(*values, rtol=1e-5, atol=1e-5, equal_nan=True)
-        for ours, theirs in zip(*gradients):
-            torch.testing.assert_close(ours.double(), theirs, rtol=3e-5,
-                                       atol=1e-5 * float(theirs.abs().max()))
-
     def test_ranges(self):
         places = torch.cat([
             torch.logspace(-3, 2, 200), torch.linspace(0.2, 9, 200),
@@ -218,7 +170,6 @@ class ExportFunctions(ExportCase):
         self.as_pytorch(special.ndtri, torch.logspace(-6, -0.01, 99))
         for function in special.i0e, special.i1, special.i1e, torch.i0:
             self.as_pytorch(function, torch.linspace(-6, 6, 50))
-        self.as_pytorch(lambda x: x.cumprod(0), torch.linspace(-1.2, 1.2, 13))
 
     def test_kinds_of_matrices(self):
         self.as_pytorch(torch.det, torch.eye(5)[[1, 0, 4, 2, 3]])
@@ -283,24 +234,21 @@ class ExportFunctions(ExportCase):
                     other()
 
     def test_refusals(self):
-        def refused(function, text, x=self.x.view(6, 2, 4)):
-            with self.assertRaisesRegex(zg.Error, text):
-                self.export(Each({"one": function}, x.shape[-1]),
-                            (x, torch.ones(len(x))), F.mse_loss)
-        refused(lambda x: linalg.eigvalsh(definite(x)),
-                "^torch.linalg.eigvalsh: no exporter writes it.*as an input")
-        refused(lambda x: torch.svd(x)[1], "^torch.svd: no exporter")
-        refused(lambda x: linalg.matrix_norm(x, "nuc")[:, None],
-                "matrix_norm of order 'nuc'")
-        refused(lambda x: linalg.qr(x.mT, "complete")[0], "expected \"reduced\"")
-        refused(lambda x: torch.polygamma(2, x.exp()), "orders 0 and 1 alone")
-        refused(lambda x: linalg.pinv(x, rtol=0.1), "pinv with more than a matrix")
-        refused(lambda x: x.cumprod(0), "cumprod along a dim whose size may vary")
-        refused(lambda x: linalg.inv(definite(x)),
-                "linalg.inv of a matrix of size 65: .* up to 64",
-                torch.randn(6, 65, 2))
-        refused(lambda x: linalg.cholesky(definite(x.flatten(1)))[:, :1],
-                "cholesky of a matrix whose size may vary.*inputs of shape .sets")
+        self.refused(lambda x: linalg.eigvalsh(definite(x)),
+                     "^torch.linalg.eigvalsh: no exporter writes it.*as an input")
+        self.refused(lambda x: torch.svd(x)[1], "^torch.svd: no exporter")
+        self.refused(lambda x: linalg.matrix_norm(x, "nuc")[:, None],
+                     "matrix_norm of order 'nuc'")
+        self.refused(lambda x: linalg.qr(x.mT, "complete")[0],
+                     "expected \"reduced\"")
+        self.refused(lambda x: torch.polygamma(2, x.exp()), "orders 0 and 1 alone")
+        self.refused(lambda x: linalg.pinv(x, rtol=0.1),
+                     "pinv with more than a matrix")
+        self.refused(lambda x: linalg.inv(definite(x)),
+                     "linalg.inv of a matrix of size 65: .* up to 64",
+                     torch.randn(6, 65, 2))
+        self.refused(lambda x: linalg.cholesky(definite(x.flatten(1)))[:, :1],
+                     "cholesky of a matrix whose size may vary.*inputs of shape .sets")
 
     def test_refusals_of_ctc(self):
         def refused(text, targets, *lengths, dynamic=()):

@@ -1,0 +1,78 @@
+"""Functions along a dim whose results are of all elements up to each, in operations
+that exporters write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+
+from ._library import Error
+from ._parts import both, in_float32, is_nan
+
+
+def _size_of(input: torch.Tensor, dim: int, name: str) -> int:
+    size = input.size(dim) if input.ndim else 1
+    if isinstance(size, torch.SymInt):
+        raise Error(f"{name} along a dim whose size may vary, as that of "
+                    "samples: zg.export writes it out for a fixed size alone")
+    return int(size)  # it is a tensor in the older exporter
+
+
+def _scanned(value: torch.Tensor, dim: int, name: str, combine: Callable,
+             nothing: float) -> torch.Tensor:
+    """Combines all elements up to each, with `nothing` before the first: each step
+    takes what is twice as far before."""
+    size, step = _size_of(value, dim, name), 1
+    while step < size:
+        first = torch.full_like(value.narrow(dim, 0, step), nothing)
+        before = value.narrow(dim, 0, size - step)
+        value, step = combine(value, torch.cat([first, before], dim)), 2 * step
+    return value
+
+
+def _product(input: torch.Tensor, dim: int, *,
+             dtype: torch.dtype | None = None) -> torch.Tensor:
+    """Is torch.cumprod."""
+    dtype = dtype or (input.dtype if input.is_floating_point() else torch.int64)
+    return _scanned(input.to(dtype), dim, "torch.cumprod", torch.mul, 1)
+
+
+def _logarithm_of_sum(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    """Is torch.logaddexp, whose terms are at most 1."""
+    lowest = torch.finfo(one.dtype).min  # of two that are -inf
+    top = torch.maximum(one, other).detach().clamp(min=lowest)
+    return top + ((one - top).exp() + (other - top).exp()).log()
+
+
+def _logarithm(input: torch.Tensor, dim: int) -> torch.Tensor:
+    """Is torch.logcumsumexp. That of exporters has one maximum for all elements,
+    and is -inf where those up to there are much smaller."""
+    return _scanned(input, dim, "torch.logcumsumexp", _logarithm_of_sum,
+                    torch.finfo(input.dtype).min)
+
+
+def _extreme(name: str, combine: Callable, largest: bool) -> Callable:
+    """Returns torch.cummax or torch.cummin, whose gradient goes to the last one of
+    equal elements. NaN stays."""
+    def called(input, dim):
+        full = f"torch.{name}"
+        limits = (torch.finfo if input.is_floating_point() else torch.iinfo)(
+            input.dtype)
+        fixed = input.detach()
+        found = _scanned(fixed, dim, full, combine,
+                         limits.min if largest else limits.max)
+        along = torch.arange(input.size(dim), device=input.device).view(
+            [-1] + [1] * (input.ndim - dim % input.ndim - 1))
+        is_it = (fixed == found) | is_nan(fixed)
+        place = _scanned(torch.where(is_it, along, 0), dim, full, torch.maximum, 0)
+        return getattr(torch.return_types, name)((input.gather(dim, place), place))
+    return called
+
+
+WRITTEN: dict[Callable, Callable] = {
+    **both("cumprod", in_float32(_product)),
+    **both("logcumsumexp", in_float32(_logarithm)),
+    **both("cummax", _extreme("cummax", torch.maximum, True)),
+    **both("cummin", _extreme("cummin", torch.minimum, False)),
+}
