@@ -91,10 +91,8 @@ def _names_in(path: str, module, used: set[str]) -> dict:
     known, missing = _names.names_of(module, path)
     lost = used.intersection(missing)
     if lost:
-        remedy = (". An LSTM has proj_size, which no operator of ONNX has: leave it "
-                  "out" if any("weight_hr_l" in one for one in lost) else "")
         raise Error("the exporter left out, or changed, parameters that are "
-                    f"trained: {', '.join(sorted(lost))}{remedy}")
+                    f"trained: {', '.join(sorted(lost))}")
     return known
 
 

@@ -100,7 +100,8 @@ def write_file(wrapped, arrays, dims, outputs, path, said, advise) -> str:
     try:
         _export_older(wrapped, arrays, dims, outputs, path)
         return _summary_of(newer) or type(newer).__name__
-    except Exception:
+    except Exception as error:
+        _raise_refusal(error, advise)
         raise Error("PyTorch cannot export the module, with either exporter: "
                     f"{_summary_of(newer)}") from newer
 

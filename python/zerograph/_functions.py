@@ -6,8 +6,8 @@ from __future__ import annotations
 import torch
 
 from . import (_complex_functions, _ctc, _cumulative_functions, _factors,
-               _linear_algebra, _order_functions, _random_functions,
-               _special_functions, _tensor_functions)
+               _linear_algebra, _order_functions, _projected_lstm,
+               _random_functions, _special_functions, _tensor_functions)
 
 #: Maps a function to one that computes the same in operations that exporters
 #: write, or that refuses it.
@@ -15,6 +15,7 @@ _WRITTEN = {**_special_functions.WRITTEN, **_linear_algebra.WRITTEN,
             **_factors.WRITTEN, **_ctc.WRITTEN, **_tensor_functions.WRITTEN,
             **_random_functions.WRITTEN, **_complex_functions.WRITTEN,
             **_cumulative_functions.WRITTEN, **_order_functions.WRITTEN,
+            **_projected_lstm.WRITTEN,
             torch.Tensor.__getitem__: _complex_functions.element(
                 _ctc.selected(torch.Tensor.__getitem__))}
 

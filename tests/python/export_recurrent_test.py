@@ -5,6 +5,8 @@ from package import need
 
 need("torch", "onnx", "onnxscript")
 
+import warnings  # noqa: E402
+
 import torch  # noqa: E402
 import zerograph as zg  # noqa: E402
 from export_models import ExportCase, steps_as_pytorch  # noqa: E402
@@ -21,7 +23,8 @@ class Layer(nn.Module):
         super().__init__()
         self.layer = layer
         sides = 2 if layer.bidirectional else 1
-        self.head = nn.Linear(sides * layer.hidden_size, 1)
+        size = layer.proj_size or layer.hidden_size
+        self.head = nn.Linear(sides * size, 1)
 
     def forward(self, x):
         return self.head(self.layer(x)[0])
@@ -137,12 +140,26 @@ class ExportRecurrent(ExportCase):
             for batch in batches * 2:
                 steps_as_pytorch(self, trainer, module, optimizer, batch, F.mse_loss)
 
-    def test_projections_are_refused(self):
-        layer = Layer(nn.LSTM(5, 8, proj_size=4))
-        layer.head = nn.Linear(4, 1)
-        with self.assertRaisesRegex(zg.Error, "weight_hr_l0. An LSTM has proj_size"):
-            zg.compile(layer, (torch.randn(4, STEPS, 5), torch.randn(4, STEPS, 1)),
-                       F.mse_loss)
+    def test_projections(self):
+        """No operator has them: they are written out."""
+        layers = [nn.LSTM(5, 8, batch_first=True, proj_size=3),
+                  nn.LSTM(5, 8, 2, batch_first=True, proj_size=3, bias=False,
+                          bidirectional=True)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # PyTorch says once that it is slow
+            layers[0](torch.randn(1, 1, 5))
+        self.recurs(*(Layer(one) for one in layers))
+
+    def test_projections_that_are_refused(self):
+        packed = Packed(nn.LSTM(5, 16, batch_first=True, proj_size=8), False)
+        x = torch.randn(4, STEPS, 5)
+        with self.assertRaisesRegex(zg.Error, "proj_size of a packed sequence.*padded"):
+            zg.compile(packed, {"x": x, "lengths": torch.tensor([3, 1, 2, 4]),
+                                "goal": torch.randn(4, 1)}, F.mse_loss)
+        layer = Layer(nn.LSTM(5, 8, batch_first=True, proj_size=3))
+        with self.assertRaisesRegex(zg.Error, "steps that may vary.*Pad"):
+            self.export(layer, {"x": x, "goal": torch.randn(4, STEPS, 1)},
+                        F.mse_loss, dynamic={"x": {1: "steps"}})
 
     def test_recurrences(self):
         self.recurs(Decay(8), Decay(7))
