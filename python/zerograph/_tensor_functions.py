@@ -6,6 +6,8 @@ import math
 
 import torch
 
+from ._parts import both, is_nan
+
 
 def _masked_scatter(input, mask, source):
     """Is torch.masked_scatter: exporters ask where the mask is true, and no file
@@ -14,6 +16,33 @@ def _masked_scatter(input, mask, source):
     place = mask.flatten().to(torch.int64).cumsum(0) - 1
     chosen = source.flatten()[place.clamp(min=0)]
     return torch.where(mask, chosen.view_as(input).to(input.dtype), input)
+
+
+def _reducing(function, in_place=False):
+    """Returns torch.scatter_reduce, whose means exporters write as a scatter that
+    replaces."""
+    def called(input, dim, index, src, reduce, *, include_self=True):
+        if reduce != "mean":
+            return function(input, dim, index, src, reduce,
+                            include_self=include_self)
+        total, count = (torch.zeros_like(input).scatter_add(dim, index, one)
+                        for one in (src, torch.ones_like(src)))
+        mean = ((input + total) / (count + 1) if include_self else
+                torch.where(count > 0, total / count.clamp(min=1), input))
+        return input.copy_(mean) if in_place else mean
+    return called
+
+
+def _distances_of_pairs(input, p=2.0):
+    """Is torch.pdist: of a pair of rows the first has those before it, of n - 1,
+    n - 2, ... pairs each."""
+    rows = input.shape[0]
+    pair = torch.arange(rows * (rows - 1) // 2, device=input.device)
+    twice = 2 * rows - 1
+    first = ((twice - (twice**2 - 8 * pair).to(torch.float64).sqrt()) / 2).to(
+        torch.int64)
+    second = pair - first * (twice - first - 2) // 2 + 1
+    return torch.linalg.vector_norm(input[first] - input[second], p, -1)
 
 
 def _subtracted_from(function):
@@ -57,6 +86,14 @@ def _extreme(function, name):
         if len(args) == 1 and not kwargs:
             return getattr(args[0].flatten(), name)(0)
         return function(*args, **kwargs)
+    return called
+
+
+def _of_numbers(comes_first):
+    """Returns torch.fmax or torch.fmin: NaN is chosen of two alone."""
+    def called(input, other):
+        return torch.where(comes_first(input, other) | is_nan(other), input,
+                           other)
     return called
 
 
@@ -145,6 +182,19 @@ def _strided(input, size, stride, storage_offset=None):
     return dense.flatten()[place]
 
 
+def _column(input):
+    return input.reshape(-1, 1) if input.ndim < 2 else input
+
+
+def _stacked(shaped, dim):
+    """Returns a function that joins tensors along a dim, each of which is first
+    shaped: of several at once the newer exporter writes a sequence."""
+    def called(tensors):
+        each = [shaped(one) for one in tensors]
+        return torch.cat(each, min(dim, each[0].ndim - 1))
+    return called
+
+
 def _convolution(input, weight, bias=None, *rest, **named):
     """Is torch.conv3d: without a bias the newer exporter writes one of another
     shape."""
@@ -160,19 +210,27 @@ WRITTEN = {
        for one in (torch.amin, torch.Tensor.amin, torch.min, torch.Tensor.min)},
     **dict.fromkeys((torch.atan2, torch.arctan2, torch.Tensor.atan2,
                      torch.Tensor.arctan2), _angle),
-    **dict.fromkeys((torch.angle, torch.Tensor.angle), _angle_of),
-    torch.Tensor.masked_scatter: _masked_scatter,
-    torch.masked_scatter: _masked_scatter,
+    **both("angle", _angle_of),
+    **both("masked_scatter", _masked_scatter),
+    **both("scatter_reduce", _reducing(torch.scatter_reduce)),
+    torch.Tensor.scatter_reduce_: _reducing(torch.Tensor.scatter_reduce_,
+                                            in_place=True),
+    **dict.fromkeys((torch.pdist, torch.nn.functional.pdist),
+                    _distances_of_pairs),
     torch.Tensor.__rsub__: _subtracted_from(torch.Tensor.__rsub__),
     torch.add: _sum,
     **{one: _over_all(one) for one in (torch.mean, torch.Tensor.mean, torch.sum,
                                        torch.Tensor.sum)},
-    torch.squeeze: _squeezed,
-    torch.Tensor.squeeze: _squeezed,
-    torch.as_strided: _strided,
-    torch.Tensor.as_strided: _strided,
+    **both("squeeze", _squeezed),
+    **both("as_strided", _strided),
+    torch.hstack: _stacked(torch.atleast_1d, 1),
+    **dict.fromkeys((torch.vstack, torch.row_stack),
+                    _stacked(torch.atleast_2d, 0)),
+    torch.dstack: _stacked(torch.atleast_3d, 2),
+    torch.column_stack: _stacked(_column, 1),
+    **both("fmax", _of_numbers(torch.ge)),
+    **both("fmin", _of_numbers(torch.le)),
     torch.conv3d: _convolution,
     torch.hamming_window: _hamming_window,
-    torch.istft: _istft,
-    torch.Tensor.istft: _istft,
+    **both("istft", _istft),
 }

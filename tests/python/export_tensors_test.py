@@ -6,6 +6,7 @@ from package import need
 need("torch", "onnx", "onnxscript")
 
 import collections  # noqa: E402
+import math  # noqa: E402
 import typing  # noqa: E402
 
 import torch  # noqa: E402
@@ -130,6 +131,37 @@ class ExportTensors(ExportCase):
         self.computes(
             lambda x: torch.zeros_like(x).masked_scatter(mask, x),
             lambda x: torch.masked_scatter(x, x > 0, 2 * x))
+
+    def test_means_of_scattered_elements(self):
+        places = torch.randint(0, 6, (4, 24))
+        self.computes(
+            lambda x: torch.full((4, 7), 2.0).scatter_reduce(
+                1, places, x, "mean", include_self=False),
+            lambda x: torch.scatter_reduce(x, 1, places, 2 * x, "mean"),
+            lambda x: (2 * x).scatter_reduce_(1, places, x.flip(1), reduce="mean"),
+            lambda x: torch.zeros(4, 7).scatter_reduce(1, places, x, "amax"))
+
+    def test_distances_of_pairs(self):
+        self.computes(lambda x: F.pdist(x.view(-1, 6)),
+                      lambda x: torch.pdist(x[:, :8].reshape(8, -1), 1))
+
+        def uniformity(output, _):
+            return F.pdist(output).pow(2).mul(-2).exp().mean().log()
+        self.trains_as_pytorch(Applied(F.tanh), uniformity,
+                               {"x": torch.randn(5, 24), "none": torch.ones(5)})
+
+    def test_stacks(self):
+        self.computes(
+            lambda x: torch.hstack([x, 2 * x]),
+            lambda x: x[:, :2] * torch.hstack([x[0, :1], x[0, 2:3]]),
+            lambda x: torch.vstack([x, x[0], 2 * x]),
+            lambda x: torch.dstack([x, x.flip(1)]),
+            lambda x: torch.column_stack([x, x[:, 0]]))
+
+    def test_the_larger_of_numbers(self):
+        part = torch.where(torch.arange(24) < 9, math.nan, 0.1)
+        self.computes(lambda x: torch.fmax(x, x.flip(1)) + x.fmin(part),
+                      lambda x: torch.fmax(part, x))
 
     def test_random_numbers(self):
         """They are others in each step, and are distributed as PyTorch's."""
