@@ -169,6 +169,29 @@ def _normal_inverse(input: torch.Tensor) -> torch.Tensor:
     return with_gradient(y, p, math.sqrt(2 * math.pi) * (y * y / 2).exp())
 
 
+def _scaled_error(z: torch.Tensor) -> torch.Tensor:
+    """Returns exp(z * z) * erfc(z) of a z that is not below 0."""
+    t = 1 / (1 + 0.5 * z)
+    return t * _polynomial(t, _ERFC).exp()
+
+
+def _error_rest(input: torch.Tensor) -> torch.Tensor:
+    """Is torch.erfc. That of exporters, 1 - erf, is 0 from 4 on."""
+    x = _floating(input)
+    z = x.abs()
+    above = _scaled_error(z) * (-z * z).exp()
+    y = torch.where(x < 0, 2 - above, above).detach()
+    return with_gradient(y, x, -2 / math.sqrt(math.pi) * (-x * x).exp())
+
+
+def _scaled_error_rest(input: torch.Tensor) -> torch.Tensor:
+    """Is torch.special.erfcx."""
+    x = _floating(input)
+    above = _scaled_error(x.abs())
+    y = torch.where(x < 0, 2 * (x * x).exp() - above, above).detach()
+    return with_gradient(y, x, 2 * x * y - 2 / math.sqrt(math.pi))
+
+
 def _log_normal(input: torch.Tensor) -> torch.Tensor:
     """Is torch.special.log_ndtr, by erfc(z) = t * exp(p(t) - z * z)."""
     x = _floating(input)
@@ -222,6 +245,9 @@ _WRITTEN: dict[Callable, Callable] = {
     torch.special.polygamma: _polygamma,
     **both("erfinv", _erfinv),
     torch.special.erfinv: _erfinv,
+    **both("erfc", _error_rest),
+    torch.special.erfc: _error_rest,
+    torch.special.erfcx: _scaled_error_rest,
     torch.special.ndtri: _normal_inverse,
     torch.special.log_ndtr: _log_normal,
     **both("i0", _I0),

@@ -34,6 +34,7 @@ POINTWISE = {
     "psi": lambda x: special.psi(10 * x.exp()),
     "polygamma": lambda x: torch.polygamma(1, x.exp()) + x.exp().polygamma(0),
     "erfinv": lambda x: torch.erfinv(x.tanh()),
+    "erfc": lambda x: torch.erfc(2 * x).log() + special.erfcx(2 * x),
     "log_ndtr": lambda x: special.log_ndtr(5 * x),
     "ndtri": lambda x: special.ndtri(x.sigmoid()),
     "i0": lambda x: torch.i0(x) + special.i0e(5 * x),
@@ -167,6 +168,8 @@ class ExportFunctions(FunctionCase):
             self.as_pytorch(function, places)
         self.as_pytorch(lambda x: torch.polygamma(1, x), places[10:400])
         self.as_pytorch(torch.erfinv, torch.linspace(-0.999, 0.999, 99))
+        self.as_pytorch(lambda x: x.erfc().log(), torch.linspace(-3, 8, 99))
+        self.as_pytorch(special.erfcx, torch.linspace(-3, 50, 99))
         self.as_pytorch(special.ndtri, torch.logspace(-6, -0.01, 99))
         for function in special.i0e, special.i1, special.i1e, torch.i0:
             self.as_pytorch(function, torch.linspace(-6, 6, 50))
