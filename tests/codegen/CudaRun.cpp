@@ -4,6 +4,7 @@
 
 #include "codegen/cuda/Ptx.h"
 #include "passes/ir/nn/Queries.h"
+#include "tests/support/Says.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/Regex.h"
@@ -61,26 +62,24 @@ static uint32_t elementBytes(Type type) {
   return std::max(1u, element.getIntOrFloatBitWidth() / 8);
 }
 
-std::vector<Bytes> CudaKernels::run(size_t kernel, ArrayRef<Bytes> arguments,
-                                    uint32_t seed,
-                                    std::optional<InPlace> inPlace) {
+absl::Status CudaKernels::launch(const emulator::Kernels &compiled,
+                                 size_t kernel, Run &run, uint32_t seed) {
   Operation *op = ops[kernel];
   const CudaKernelInfo &info = infos[kernel];
-  std::vector<Bytes> operands(arguments.begin(), arguments.end());
-  std::vector<Bytes> results;
+  const std::optional<InPlace> &inPlace = run.inPlace;
   for (Type type : op->getResultTypes()) {
-    results.emplace_back(nn::tensorBytes(type), char(0xA5));
+    run.results.emplace_back(nn::tensorBytes(type), char(0xA5));
   }
   std::vector<emulator::Buffer> buffers;
-  for (auto [i, operand] : llvm::enumerate(operands)) {
+  for (auto [i, operand] : llvm::enumerate(run.operands)) {
     buffers.push_back({"operand " + std::to_string(i), operand.data(),
                        operand.size(),
                        elementBytes(op->getOperand(i).getType()),
                        inPlace && inPlace->operand == i});
   }
-  for (auto [i, result] : llvm::enumerate(results)) {
+  for (auto [i, result] : llvm::enumerate(run.results)) {
     bool there = inPlace && inPlace->result == i;
-    Bytes &bytes = there ? operands[inPlace->operand] : result;
+    Bytes &bytes = there ? run.operands[inPlace->operand] : result;
     buffers.push_back({"result " + std::to_string(i), bytes.data(),
                        bytes.size(), elementBytes(op->getResult(i).getType())});
   }
@@ -92,21 +91,52 @@ std::vector<Bytes> CudaKernels::run(size_t kernel, ArrayRef<Bytes> arguments,
   if (!scratch.empty()) {
     buffers.push_back({"scratch", scratch.data(), scratch.size()});
   }
+  absl::Status status;
   for (const CudaLaunch &launch : info.launches) {
-    absl::Status status =
-        kernels->launch(launch.symbol, uint32_t(launch.grid),
-                        uint32_t(launch.block), buffers, seed);
-    EXPECT_TRUE(status.ok()) << status.ToString();
+    status.Update(compiled.launch(launch.symbol, uint32_t(launch.grid),
+                                  uint32_t(launch.block), buffers, seed));
   }
+  return status;
+}
+
+std::vector<Bytes> CudaKernels::run(size_t kernel, ArrayRef<Bytes> arguments,
+                                    uint32_t seed,
+                                    std::optional<InPlace> inPlace) {
+  Run run{{arguments.begin(), arguments.end()}, {}, inPlace};
+  absl::Status status = launch(*kernels, kernel, run, seed);
+  EXPECT_TRUE(status.ok()) << status.ToString();
   if (inPlace) {
-    results[inPlace->result] = operands[inPlace->operand];
+    run.results[inPlace->result] = run.operands[inPlace->operand];
   }
-  return results;
+  return run.results;
+}
+
+size_t CudaKernels::expectNeeded(StringRef instruction, size_t kernel,
+                                 ArrayRef<Bytes> arguments) {
+  const std::string &text = ptx(kEmulatedAs);
+  size_t removed = 0;
+  for (size_t at = text.find(instruction); at != std::string::npos;
+       at = text.find(instruction, at + 1), ++removed) {
+    std::string without = text;
+    without.erase(at, text.find(';', at) + 1 - at);
+    auto compiled = emulator::Kernels::compile(without);
+    if (!compiled.ok()) {
+      ADD_FAILURE() << compiled.status().ToString();
+      continue;
+    }
+    for (uint32_t seed : {1, 2, 3}) {
+      Run run{{arguments.begin(), arguments.end()}, {}};
+      zerograph::expectSays(launch(*compiled, kernel, run, seed),
+                            "nothing puts the two in order");
+    }
+  }
+  return removed;
 }
 
 std::vector<std::string> zg::testing::inexactLines(StringRef ptx) {
   // Sums and products say how they round, so that nothing contracts them; what
-  // only approximates, flushes denormals or is another's function is not here.
+  // only approximates, flushes denormals, adds floats in any order or is
+  // another's function is not here.
   static const char *const patterns[] = {
       "^[[:space:]]*(add|sub|mul|fma)\\.f(32|64)",
       "\\.ftz",
@@ -116,7 +146,7 @@ std::vector<std::string> zg::testing::inexactLines(StringRef ptx) {
       "^[[:space:]]*(ex2|lg2|sin|cos|tanh|rsqrt)\\.",
       "(^|[[:space:]])(call|\\.extern)([[:space:].]|$)",
       "__nv_",
-      "(^|[[:space:]])(atom|red)\\.",
+      "(^|[[:space:]])(atom|red)\\..*\\.b?f",
   };
   std::vector<std::string> found;
   SmallVector<StringRef> lines;

@@ -36,12 +36,24 @@ public:
   std::vector<Bytes> run(size_t kernel, ArrayRef<Bytes> arguments,
                          uint32_t seed = 1,
                          std::optional<InPlace> inPlace = {});
+  /// Expects that the emulator finds what nothing orders wherever one
+  /// `instruction` is taken out of the text, and returns how many there were.
+  size_t expectNeeded(StringRef instruction, size_t kernel,
+                      ArrayRef<Bytes> arguments);
   /// Returns what the last run touched of its operands, then of its results.
   const std::vector<zerograph::emulator::Touched> &touched() const {
     return noted;
   }
 
 private:
+  /// Has the bytes of a kernel's results and, with `inPlace`, of its operands.
+  struct Run {
+    std::vector<Bytes> operands, results;
+    std::optional<InPlace> inPlace{};
+  };
+  absl::Status launch(const zerograph::emulator::Kernels &compiled,
+                      size_t kernel, Run &run, uint32_t seed);
+
   std::vector<Operation *> ops;
   std::vector<CudaKernelInfo> infos;
   std::map<std::string, std::string> texts;

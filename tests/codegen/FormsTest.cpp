@@ -85,6 +85,26 @@ TEST(Columns, StoreWhereTheyRead) {
   EXPECT_EQ(apart, cuda.run(0, arguments, 2, CudaKernels::InPlace{1, 0}));
 }
 
+// The last block that comes adds up what the others left, whichever it is, and
+// leaves the counters as it found them. Without its fences, and the barriers
+// around them, it might read too early.
+TEST(Columns, TheLastBlockAddsUp) {
+  CompiledKernel kernel(storedColumns(1100, 264));
+  ASSERT_TRUE(kernel.ok()) << kernel.diagnostics();
+  std::vector<Bytes> arguments;
+  for (const Tensor &argument : kernel.randomArguments(3)) {
+    arguments.push_back(toBytes(argument));
+  }
+  CudaKernels cuda({kernel.kernel()});
+  ASSERT_TRUE(cuda.ok());
+  std::vector<Bytes> expected = kernel.run(arguments);
+  for (uint32_t seed = 1; seed <= 20; ++seed) {
+    EXPECT_EQ(cuda.run(0, arguments, seed), expected);
+  }
+  EXPECT_EQ(cuda.expectNeeded("membar.gl", 0, arguments), 2u);
+  EXPECT_EQ(cuda.expectNeeded("bar.sync", 0, arguments), 2u);
+}
+
 // The gradient of heads that were repeated: the reduced dimension lies between
 // others, whose columns fill no whole chunks.
 TEST(Columns, DimensionBetweenOthers) {

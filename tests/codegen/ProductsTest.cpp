@@ -5,14 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "codegen/cuda/Ptx.h"
 #include "codegen/host/KernelModule.h"
 #include "tests/codegen/CudaRun.h"
 #include "tests/codegen/KernelRun.h"
 #include "tests/support/Program.h"
 #include "tests/support/Says.h"
-#include "llvm/IR/LLVMContext.h"
-#include "llvm/IR/Module.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -162,32 +159,9 @@ TEST(Products, AccessesOf128Bits) {
 /// Whatever barrier is taken away, the emulator misses it.
 TEST(Products, EveryBarrierIsNeeded) {
   Product product({1, 20, 20, 40}, false, false, "f32");
-  CudaModuleBuilder builder(product.matmul.getContext());
-  CudaKernelInfo info = *builder.add(product.matmul);
-  llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> module = builder.finish(context);
-  std::string error;
-  const std::string ptx = *cuda::toPtx(*module, CudaTarget{"sm_80"}, error);
-  const CudaLaunch &launch = info.launches[0];
-  const std::string barrier = "bar.sync";
-  size_t removed = 0;
-  for (size_t at = ptx.find(barrier); at != std::string::npos;
-       at = ptx.find(barrier, at + 1), ++removed) {
-    std::string without = ptx;
-    without.erase(at, ptx.find(';', at) + 1 - at);
-    auto kernels = zerograph::emulator::Kernels::compile(without).value();
-    Bytes result(nn::tensorBytes(product.matmul.getType()));
-    std::vector<zerograph::emulator::Buffer> buffers = {
-        {"lhs", product.operands[0].data(), product.operands[0].size(), 4},
-        {"rhs", product.operands[1].data(), product.operands[1].size(), 4},
-        {"result", result.data(), result.size(), 4}};
-    for (uint32_t seed : {1, 2, 3}) {
-      expectSays(kernels.launch(launch.symbol, uint32_t(launch.grid),
-                                uint32_t(launch.block), buffers, seed),
-                 "nothing puts the two in order");
-    }
-  }
-  EXPECT_EQ(removed, 3u);
+  CudaKernels cuda({product.matmul});
+  ASSERT_TRUE(cuda.ok());
+  EXPECT_EQ(cuda.expectNeeded("bar.sync", 0, product.operands), 3u);
 }
 
 } // namespace

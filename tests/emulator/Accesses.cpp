@@ -30,9 +30,9 @@ void Accesses::forget(const void *begin) {
 }
 
 /// Returns whether what was done at `before` is done for who acts now.
-static bool isOrdered(const Moment &before, const Moment &now) {
+bool Accesses::isOrdered(const Moment &before, const Moment &now) const {
   if (before.block != now.block) {
-    return false;
+    return order.isOrdered(before, now);
   }
   return before.thread == now.thread || before.barriers < now.barriers ||
          (before.thread / kWarp == now.thread / kWarp &&
@@ -115,6 +115,9 @@ std::string Accesses::touch(const Moment &moment, uintptr_t address,
     if (write && !buffer.mayWrite) {
       return refuse(", which is only read");
     }
+    if (buffer.counts) {
+      return refuse(", which only atomic operations may touch");
+    }
     if (buffer.lines) {
       buffer.lines->touch(offset, bytes, write);
     }
@@ -133,4 +136,26 @@ std::string Accesses::touch(const Moment &moment, uintptr_t address,
   }
   return absl::StrCat(nameOf(moment), does, bytes,
                       " bytes that are in no buffer of the launch");
+}
+
+std::string Accesses::change(const Moment &moment, uintptr_t address) {
+  constexpr uint64_t kBytes = 4;
+  for (const Watched &watched : buffers) {
+    const Buffer &buffer = watched.buffer;
+    uint64_t offset = address - reinterpret_cast<uintptr_t>(buffer.begin);
+    if (!buffer.counts || offset >= buffer.bytes) {
+      continue;
+    }
+    if (offset % kBytes != 0 || buffer.bytes - offset < kBytes) {
+      return absl::StrCat(nameOf(moment), " counts at byte ", offset, " of ",
+                          buffer.name, ", which has ", buffer.bytes);
+    }
+    if (buffer.lines) {
+      buffer.lines->touch(offset, kBytes, /*write=*/true);
+    }
+    order.arrive(moment, address);
+    return "";
+  }
+  return absl::StrCat(nameOf(moment),
+                      " counts in other memory than variables of its module");
 }

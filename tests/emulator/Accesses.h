@@ -9,6 +9,7 @@
 #ifndef ZEROGRAPH_TESTS_EMULATOR_ACCESSES_H
 #define ZEROGRAPH_TESTS_EMULATOR_ACCESSES_H
 
+#include "tests/emulator/BlockOrder.h"
 #include "tests/emulator/Conflicts.h"
 
 #include <cstdint>
@@ -18,15 +19,6 @@
 namespace zerograph::emulator {
 
 inline constexpr uint32_t kWarp = 32;
-
-/// A thread at a moment: what it does later than a barrier of its block, or of
-/// its warp, comes after what the others did before.
-struct Moment {
-  uint32_t block = 0;
-  uint16_t thread = 0;
-  uint16_t barriers = 0;
-  uint32_t warpSyncs = 0;
-};
 
 /// How a thread touches memory. A constant is what the launch found there: it
 /// may be read at any time (`ld.global.nc`), so nobody may write it.
@@ -55,6 +47,8 @@ struct Buffer {
   Lines *lines = nullptr;
   /// Touched elements are noted here, if the element is not 0; may be null.
   Touched *touched = nullptr;
+  /// Whether only atomic operations touch it, which are in no conflict.
+  bool counts = false;
 };
 
 class Accesses {
@@ -72,6 +66,10 @@ public:
   /// Returns nothing, or what is wrong with this access, and sets its place.
   std::string touch(const Moment &moment, uintptr_t address, uint32_t bytes,
                     Access access, Place &place);
+  /// Notes a fence, and an atomic operation on 4 bytes. Returns nothing, or
+  /// what is wrong.
+  void fence(const Moment &moment) { order.fence(moment); }
+  std::string change(const Moment &moment, uintptr_t address);
 
 private:
   struct Touch {
@@ -80,7 +78,8 @@ private:
   };
   /// The last reader, the last of another thread in its warp, of another warp
   /// in its block, and of another block: whoever writes, if a reader is
-  /// unordered with it, one of these is.
+  /// unordered with it, one of these is. (Of several other blocks only the last
+  /// is looked at.)
   struct Cell {
     Touch write, read, otherThread, otherWarp, otherBlock;
     bool constant = false; // somebody has read it as one
@@ -90,9 +89,11 @@ private:
     std::vector<Cell> cells;
   };
   static void noteRead(Cell &cell, const Touch &now);
+  bool isOrdered(const Moment &before, const Moment &now) const;
   std::string conflict(Cell &cell, const Moment &moment, Access access);
 
   std::vector<Watched> buffers;
+  BlockOrder order;
 };
 
 } // namespace zerograph::emulator

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 using namespace zerograph::emulator;
 
@@ -125,9 +126,8 @@ absl::Status Block::run(uint32_t number, uint32_t threads,
 
 void Block::touch(uintptr_t address, uint32_t bytes, Access access,
                   uint32_t site) {
-  Moment moment{block, uint16_t(running), uint16_t(barriers), warp().syncs};
   Accesses::Place place;
-  std::string wrong = accesses.touch(moment, address, bytes, access, place);
+  std::string wrong = accesses.touch(now(), address, bytes, access, place);
   if (!wrong.empty()) {
     fail(wrong);
   }
@@ -233,4 +233,15 @@ void Block::syncBlock() {
   while (barriers == now) {
     fibers.yield();
   }
+}
+
+void Block::fence() { accesses.fence(now()); }
+
+uint32_t Block::count(uintptr_t address, uint32_t last) {
+  std::string wrong = accesses.change(now(), address);
+  if (!wrong.empty()) {
+    fail(wrong);
+  }
+  auto *word = reinterpret_cast<uint32_t *>(address);
+  return std::exchange(*word, *word >= last ? 0 : *word + 1);
 }

@@ -58,6 +58,12 @@ public:
   uint32_t ballot(uint32_t mask, bool condition);
   void syncWarp(uint32_t mask);
   void syncBlock();
+  /// Orders what this thread knows of before what it does later, for other
+  /// blocks too.
+  void fence();
+  /// Counts the word at an address, and returns what it was: a word that was
+  /// `last` becomes 0.
+  uint32_t count(uintptr_t address, uint32_t last);
 
   /// Copies 16 bytes, of which the last are zeros from `bytes` on, when this
   /// thread waits for its copies.
@@ -87,6 +93,10 @@ private:
     uint32_t syncs = 0;
   };
   Warp &warp() { return warps[running / kWarp]; }
+  /// Returns the running thread, now.
+  Moment now() {
+    return {block, uint16_t(running), uint16_t(barriers), warp().syncs};
+  }
   /// The values of all, once all have come.
   const Words *meet(const char *instruction, uint32_t mask, const Words &own);
   void onEnd();

@@ -245,6 +245,11 @@ absl::Status Gpu::launch(const Function &function, uint32_t grid,
   for (auto &[begin, buffer] : buffers) {
     all.push_back(buffer);
   }
+  for (Buffer &counter : function.module->kernels.counters()) {
+    auto begin = reinterpret_cast<uint64_t>(counter.begin);
+    counter.lines = &touched.try_emplace(begin, counter.bytes).first->second;
+    all.push_back(counter);
+  }
   ++launch_count;
   return function.module->kernels.launch(
       function.symbol, grid, block, reached, all, uint32_t(random()),

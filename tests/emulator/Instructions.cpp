@@ -38,6 +38,15 @@ void syncBlock(uint32_t *, const uint64_t *operands, uint32_t, uint32_t) {
   Block::current().syncBlock();
 }
 
+void fence(uint32_t *, const uint64_t *, uint32_t, uint32_t) {
+  Block::current().fence();
+}
+
+/// Operands: the address, and the value after which 0 comes.
+void countUp(uint32_t *result, const uint64_t *operands, uint32_t, uint32_t) {
+  *result = Block::current().count(operands[0], uint32_t(operands[1]));
+}
+
 } // namespace
 
 const std::vector<Instruction> &zerograph::emulator::instructions() {
@@ -47,6 +56,8 @@ const std::vector<Instruction> &zerograph::emulator::instructions() {
         {"vote.sync.ballot.b32", 1, 2, 2, ballot},
         {"bar.warp.sync", 0, 1, 1, syncWarp},
         {"bar.sync", 0, 1, 1, syncBlock},
+        {"membar.gl", 0, 0, 0, fence},
+        {"atom.global.inc.u32", 1, 2, 2, countUp},
     };
     own.insert(own.end(), tensorInstructions().begin(),
                tensorInstructions().end());

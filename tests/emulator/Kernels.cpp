@@ -104,7 +104,9 @@ absl::StatusOr<Kernels> Kernels::compile(llvm::StringRef ptx) {
   for (const ptx::Array &array : text.global) {
     std::vector<uint8_t> values = array.values;
     values.resize(array.bytes);
-    kernels.constants[array.name.str()] = std::move(values);
+    Arrays &arrays =
+        array.values.empty() ? kernels.variables : kernels.constants;
+    arrays[array.name.str()] = std::move(values);
   }
   auto jit = makeJit();
   if (!jit) {
@@ -120,7 +122,10 @@ absl::StatusOr<Kernels> Kernels::compile(llvm::StringRef ptx) {
 
 absl::Status Kernels::add(const ptx::Text &text) {
   auto addressOf = [&](llvm::StringRef name) {
-    return reinterpret_cast<uint64_t>(constants.at(name.str()).data());
+    auto found = variables.find(name.str());
+    const auto &bytes =
+        found != variables.end() ? found->second : constants.at(name.str());
+    return reinterpret_cast<uint64_t>(bytes.data());
   };
   auto context = std::make_unique<llvm::LLVMContext>();
   auto module = std::make_unique<llvm::Module>("kernels", *context);
@@ -154,6 +159,16 @@ std::optional<size_t> Kernels::parameters(const std::string &symbol) const {
                                 : std::optional(found->second.parameters);
 }
 
+std::vector<Buffer> Kernels::counters() const {
+  std::vector<Buffer> found;
+  for (auto &[name, bytes] : variables) {
+    Buffer buffer{name, bytes.data(), bytes.size(), /*element=*/0};
+    buffer.counts = true;
+    found.push_back(buffer);
+  }
+  return found;
+}
+
 Accesses Kernels::watch(const std::vector<Buffer> &buffers) const {
   Accesses accesses;
   for (const Buffer &buffer : buffers) {
@@ -162,6 +177,10 @@ Accesses Kernels::watch(const std::vector<Buffer> &buffers) const {
   for (const auto &[name, values] : constants) {
     accesses.add({name, const_cast<uint8_t *>(values.data()), values.size(), 0,
                   /*mayWrite=*/false});
+  }
+  // Those that `buffers` has come first.
+  for (const Buffer &counter : counters()) {
+    accesses.add(counter);
   }
   return accesses;
 }

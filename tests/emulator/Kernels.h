@@ -40,6 +40,9 @@ public:
   /// there is no such kernel.
   std::optional<size_t> parameters(const std::string &symbol) const;
 
+  /// Returns the variables in global memory.
+  std::vector<Buffer> counters() const;
+
   /// Runs a launch, whose parameters are where the buffers begin: its blocks
   /// one after the other in an order that `seed` draws, and so the threads of
   /// each. The first thing that no GPU defines is an error.
@@ -68,8 +71,11 @@ private:
   unsigned architecture = 0;
   std::unique_ptr<llvm::orc::LLJIT> jit;
   std::map<std::string, Kernel> kernels;
-  /// Arrays of global memory, which kernels only read.
-  std::map<std::string, std::vector<uint8_t>> constants;
+  /// Arrays of global memory: those that kernels only read, and those whose
+  /// words they count in, from launch to launch.
+  using Arrays = std::map<std::string, std::vector<uint8_t>>;
+  Arrays constants;
+  mutable Arrays variables;
 };
 
 } // namespace zerograph::emulator

@@ -6,6 +6,8 @@
 #include "tests/support/Says.h"
 #include "gtest/gtest.h"
 
+#include <algorithm>
+
 using namespace zerograph;
 using namespace zerograph::emulator;
 
@@ -22,6 +24,7 @@ absl::Status run(const std::string &body,
 .target sm_80
 .address_size 64
 .shared .align 16 .b8 large[49156];
+.global .align 16 .b8 arrived[8];
 .visible .entry k(
 	.param .u64 k_param_0
 )
@@ -123,6 +126,78 @@ TEST(Kernels, AccessesThatNothingOrders) {
                 "nothing puts the two in order");
   expectRefused(absl::StrCat(kBarrier, "st.global.u32 [%mine], %t;\n"),
                 "nothing puts the two in order", 2);
+}
+
+/// Writes 16 words a block; then the last block that comes reads all.
+std::string lastBlockReads(const std::string &barrier, const std::string &fence,
+                           const std::string &fenceAfter) {
+  return absl::StrCat(R"(
+	mov.u32 %r1, %ctaid.x;
+	shl.b32 %r1, %r1, 4;
+	add.s32 %r1, %r1, %t;
+	mul.wide.u32 %rd1, %r1, 4;
+	add.s64 %rd1, %words, %rd1;
+	add.s32 %r2, %t, 100;
+	setp.gt.u32 %p1, %t, 15;
+	@%p1 bra $written;
+	st.global.u32 [%rd1], %r2;
+$written:
+)",
+                      barrier, R"(
+	setp.ne.s32 %p2, %t, 0;
+	@%p2 bra $counted;
+)",
+                      fence, "atom.global.inc.u32 %r3, [arrived], 3;\n",
+                      fenceAfter, R"(
+	st.shared.u32 [row], %r3;
+$counted:
+)",
+                      kBarrier, R"(
+	ld.shared.u32 %r4, [row];
+	setp.ne.s32 %p3, %r4, 3;
+	@%p3 bra $end;
+	ld.global.u32 %v, [%mine];
+	add.s32 %v, %v, 1;
+	st.global.u32 [%mine], %v;
+$end:
+)");
+}
+
+TEST(Kernels, FencesPutBlocksInOrder) {
+  const std::string fence = "membar.gl;\n";
+  for (uint32_t seed = 1; seed <= 20; ++seed) {
+    std::vector<int32_t> words;
+    absl::Status status =
+        run(lastBlockReads(kBarrier, fence, fence), &words, 4, seed);
+    ASSERT_TRUE(status.ok()) << status;
+    for (int32_t i = 0; i < 64; ++i) {
+      EXPECT_EQ(words[size_t(i)], 101 + i % 16);
+    }
+  }
+  const std::string why = "nothing puts the two in order";
+  expectRefused(lastBlockReads(kBarrier, "", fence), why, 4);
+  expectRefused(lastBlockReads(kBarrier, fence, ""), why, 4);
+  expectRefused(lastBlockReads("", fence, fence), why, 4);
+  // A fence before the barrier holds for what its own thread did.
+  expectRefused(lastBlockReads(absl::StrCat(fence, kBarrier), "", fence), why,
+                4);
+}
+
+TEST(Kernels, CountersAreOnlyCounted) {
+  std::vector<int32_t> words;
+  absl::Status status =
+      run(absl::StrCat("atom.global.inc.u32 %v, [arrived], 9;\n", kWriteOwn),
+          &words);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(std::count(words.begin(), words.end(), 3), 7);
+  EXPECT_EQ(std::count(words.begin(), words.end(), 9), 6); // then 0 comes
+  EXPECT_EQ(std::count(words.begin(), words.end(), 10), 0);
+  expectRefused("atom.global.inc.u32 %v, [%mine], 9;\n",
+                "counts in other memory than variables of its module");
+  expectRefused("atom.global.inc.u32 %v, [arrived+6], 9;\n",
+                "counts at byte 6 of arrived, which has 8");
+  expectRefused("ld.global.u32 %v, [arrived];\n",
+                "which only atomic operations may touch");
 }
 
 TEST(Kernels, ConstantsAreNotWritten) {

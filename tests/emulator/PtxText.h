@@ -44,8 +44,9 @@ struct Statement {
   std::vector<Operand> operands;
 };
 
-/// An array of bytes in global memory, which begins as `values`, or one that
-/// the threads of a block share.
+/// An array of bytes in global memory, which is a constant with `values` or, if
+/// there are none, a variable that begins as zeros; or one that the threads of
+/// a block share.
 struct Array {
   llvm::StringRef name;
   uint64_t bytes = 0;

@@ -34,9 +34,15 @@ struct StreamCalls : Calls {
   }
   static int unloadModule(CUmodule module) {
     Lock lock(gpu->mutex);
-    bool known =
-        !needContext() && gpu->modules.erase(handle<Gpu::Module>(module)) > 0;
-    return known ? 0 : kError;
+    auto found = gpu->modules.find(handle<Gpu::Module>(module));
+    if (needContext() || found == gpu->modules.end()) {
+      return kError;
+    }
+    for (const Buffer &counter : found->second->kernels.counters()) {
+      gpu->conflicts.forget(reinterpret_cast<uint64_t>(counter.begin));
+    }
+    gpu->modules.erase(found);
+    return 0;
   }
   static int function(CUfunction *function, CUmodule module,
                       const char *symbol) {

@@ -1,8 +1,9 @@
 //===- Columns.cpp - kernels that reduce the rows of each column ----------===//
 //
 // Neighbouring threads have neighbouring columns, each as many as one access
-// has, where it can. Of columns longer than a block of rows, a first launch
-// leaves the sums of every block in scratch and a second folds them in order.
+// has, where it can. Of columns longer than a block of rows, every thread
+// leaves the sums of one in scratch; the last block of threads that has some
+// columns adds these up, in the order of their rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -74,7 +75,7 @@ private:
   SmallVector<int64_t> starts;
 };
 
-ColumnGroup groupOf(CudaBody &body, const Domain &domain, Value column) {
+ColumnGroup groupOf(Body &body, const Domain &domain, Value column) {
   Lanes &l = body.lanes;
   ColumnGroup group;
   group.col = column;
@@ -101,64 +102,98 @@ CudaLaunch emitWhole(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
   return launchOver(name, items);
 }
 
-CudaLaunch emitBlocks(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
-                      ColumnFolds &folds, const BlockSums &sums,
-                      StringRef name) {
+/// Says which columns and blocks of rows a block of threads has: a thread for
+/// `width` columns and one block of rows, and later one for each column.
+struct Tiles {
+  Tiles(const ColumnFolds &folds, int64_t allBlocks, int64_t width)
+      : columns(std::max(
+            width,
+            std::min<int64_t>(kBlock, llvm::PowerOf2Ceil(folds.columns())))),
+        groups(columns / width), rowBlocks(kBlock / groups),
+        across(llvm::divideCeil(folds.columns(), columns)),
+        down(llvm::divideCeil(allBlocks, rowBlocks)) {}
+
+  int64_t columns;      ///< of a tile
+  int64_t groups;       ///< of columns, in a tile
+  int64_t rowBlocks;    ///< of a tile
+  int64_t across, down; ///< tiles beside and below each other
+};
+
+/// Leaves the sums of a block of rows, and stores what rows store.
+void emitBlock(CudaBody &body, ColumnFolds &folds, const BlockSums &sums,
+               Value block, Value column) {
+  body.enterKernel();
+  Lanes &l = body.lanes;
+  ColumnLoops loops(body, folds, rowsTogether(folds));
+  Value size = l.index(nn::kRowBlock);
+  Value lo = l.mul(block, size);
+  Value hi = l.min(l.add(lo, size), l.index(folds.length()));
+  sums.store(body, block, column,
+             loops.emitRows(groupOf(body, folds.domain, column), lo, hi,
+                            loops.neutrals(1)));
+}
+
+/// Adds up the sums of a column's blocks.
+void emitFold(CudaBody &body, ColumnFolds &folds, const BlockSums &sums,
+              Value column) {
+  Body single(body, *folds.graph, /*width=*/1);
+  Lanes &l = single.lanes;
+  single.enterKernel();
+  ColumnLoops loops(single, folds);
+  // The sums of several blocks are on their way at once: there are too few
+  // columns for threads to hide how long one takes.
+  constexpr int64_t kTogether = 32;
+  auto addBlocks = [&](Value first, int64_t count, ValueRange carried) {
+    SmallVector<SmallVector<Value>> loaded;
+    for (int64_t i = 0; i < count; ++i) {
+      loaded.push_back(sums.load(body, l.add(first, l.index(i)), column));
+    }
+    SmallVector<Value> next(carried);
+    for (SmallVector<Value> &own : loaded) {
+      loops.combineInto(next, own, 1);
+    }
+    return next;
+  };
+  int64_t rest = sums.blockCount() % kTogether;
+  int64_t whole = sums.blockCount() - rest;
+  SmallVector<Value> total =
+      single.loop(l.index(0), l.index(whole), kTogether, loops.neutrals(1),
+                  [&](Value block, ValueRange carried) {
+                    return addBlocks(block, kTogether, carried);
+                  });
+  total = addBlocks(l.index(whole), rest, total);
+  loops.emitResults(groupOf(single, folds.domain, column), total);
+}
+
+CudaLaunch emitTiles(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
+                     ColumnFolds &folds, const BlockSums &sums,
+                     StringRef name) {
   int64_t width = sharedWidth(*folds.graph, kColumnsTogether);
-  int64_t groups = folds.columns() / width;
+  Tiles tiles(folds, sums.blockCount(), width);
   // Few blocks share the columns: threads with many loads under way are worth
   // more than many threads.
   CudaBody body(b, kernel, *folds.graph, name,
                 {.width = width, .blocksAtLeast = 1, .scratch = true});
   Lanes &l = body.lanes;
-  ColumnLoops loops(body, folds, rowsTogether(folds));
-  int64_t items = sums.blockCount() * groups;
-  body.forItem(items, [&](Value item) {
-    auto [block, number] = l.divide(item, groups);
-    Value column = l.mul(number, l.index(width));
-    ColumnGroup group = groupOf(body, folds.domain, column);
-    Value size = l.index(nn::kRowBlock);
-    Value lo = l.mul(block, size);
-    Value hi = l.min(l.add(lo, size), l.index(folds.length()));
-    sums.store(body, block, column,
-               loops.emitRows(group, lo, hi, loops.neutrals(1)));
-  });
+  auto isBelow = [&](Value number, int64_t most) {
+    return l.compare(arith::CmpIPredicate::slt, number, l.index(most));
+  };
+  auto [down, across] = l.divide(blockOfGrid(l), tiles.across);
+  auto [row, number] = l.divide(threadOfBlock(l), tiles.groups);
+  Value first = l.mul(across, l.index(tiles.columns));
+  Value block = l.add(l.mul(down, l.index(tiles.rowBlocks)), row);
+  Value column = l.add(first, l.mul(number, l.index(width)));
+  Value inside = l.logicalAnd(isBelow(block, sums.blockCount()),
+                              isBelow(column, folds.columns()));
+  body.when(inside, [&] { emitBlock(body, folds, sums, block, column); });
+  Value isLast = body.isLastBlock(name, across, tiles.across, tiles.down);
+  Value own = l.add(first, threadOfBlock(l));
+  Value hasColumn = l.logicalAnd(isBelow(threadOfBlock(l), tiles.columns),
+                                 isBelow(own, folds.columns()));
+  body.when(l.logicalAnd(isLast, hasColumn),
+            [&] { emitFold(body, folds, sums, own); });
   body.finish();
-  return launchOver(name, items);
-}
-
-CudaLaunch emitFold(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
-                    ColumnFolds &folds, const BlockSums &sums, StringRef name) {
-  CudaBody body(b, kernel, *folds.graph, name, {.scratch = true});
-  Lanes &l = body.lanes;
-  ColumnLoops loops(body, folds);
-  // The sums of several blocks are on their way at once: there are too few
-  // columns for threads to hide how long one takes.
-  constexpr int64_t kTogether = 32;
-  body.forItem(folds.columns(), [&](Value column) {
-    auto addBlocks = [&](Value first, int64_t count, ValueRange carried) {
-      SmallVector<SmallVector<Value>> loaded;
-      for (int64_t i = 0; i < count; ++i) {
-        loaded.push_back(sums.load(body, l.add(first, l.index(i)), column));
-      }
-      SmallVector<Value> next(carried);
-      for (SmallVector<Value> &own : loaded) {
-        loops.combineInto(next, own, 1);
-      }
-      return next;
-    };
-    int64_t rest = sums.blockCount() % kTogether;
-    int64_t whole = sums.blockCount() - rest;
-    SmallVector<Value> total =
-        body.loop(l.index(0), l.index(whole), kTogether, loops.neutrals(1),
-                  [&](Value block, ValueRange carried) {
-                    return addBlocks(block, kTogether, carried);
-                  });
-    total = addBlocks(l.index(whole), rest, total);
-    loops.emitResults(groupOf(body, folds.domain, column), total);
-  });
-  body.finish();
-  return launchOver(name, folds.columns());
+  return {name.str(), tiles.across * tiles.down, kBlock};
 }
 
 } // namespace
@@ -181,12 +216,8 @@ FailureOr<CudaKernelInfo> cuda::emitColumns(ImplicitLocOpBuilder &b,
   if (folds.length() <= nn::kRowBlock) {
     return onlyLaunch(emitWhole(b, kernel, folds, name));
   }
-  CudaKernelInfo info;
   BlockSums sums(folds);
+  CudaKernelInfo info = onlyLaunch(emitTiles(b, kernel, folds, sums, name));
   info.scratchBytes = sums.bytes();
-  info.launches.push_back(
-      emitBlocks(b, kernel, folds, sums, (name + "_blocks").str()));
-  info.launches.push_back(
-      emitFold(b, kernel, folds, sums, (name + "_fold").str()));
   return info;
 }

@@ -199,16 +199,61 @@ void CudaBody::syncWarp() {
 
 void CudaBody::syncBlock() { lanes.b.create<NVVM::Barrier0Op>(); }
 
-Value CudaBody::declareShared(StringRef name, Type element, int64_t count) {
+Value CudaBody::declareArray(StringRef name, Type element, int64_t count,
+                             unsigned space, bool zeros) {
   ImplicitLocOpBuilder &b = lanes.b;
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(function.op);
+  Type stored = storageType(element);
+  Attribute value;
+  if (zeros) {
+    value = b.getZeroAttr(RankedTensorType::get(count, stored));
+  }
   auto array = b.create<LLVM::GlobalOp>(
-      LLVM::LLVMArrayType::get(storageType(element), unsigned(count)),
-      /*isConstant=*/false, LLVM::Linkage::Internal, name, Attribute(),
-      /*alignment=*/uint64_t(kAccessBytes), kSharedMemory);
+      LLVM::LLVMArrayType::get(stored, unsigned(count)), /*isConstant=*/false,
+      LLVM::Linkage::Internal, name, value,
+      /*alignment=*/uint64_t(kAccessBytes), space);
   b.setInsertionPointToStart(&function.op->getRegion(0).front());
   return b.create<LLVM::AddressOfOp>(array);
+}
+
+Value CudaBody::declareShared(StringRef name, Type element, int64_t count) {
+  return declareArray(name, element, count, kSharedMemory, /*zeros=*/false);
+}
+
+Value CudaBody::isLastBlock(StringRef name, Value number, int64_t numbers,
+                            int64_t blocks) {
+  ImplicitLocOpBuilder &b = lanes.b;
+  Type i32 = b.getI32Type();
+  Value last = lanes.integer(i32, blocks - 1);
+  if (blocks == 1) {
+    syncBlock();
+    return lanes.integer(b.getI1Type(), 1);
+  }
+  Value counters = declareArray((name + "_arrived").str(), i32, numbers,
+                                kGlobalMemory, /*zeros=*/true);
+  Value before = declareShared((name + "_before").str(), i32, 1);
+  auto fence = [&] {
+    b.create<LLVM::CallIntrinsicOp>(
+        TypeRange(), StringRef("llvm.nvvm.membar.gl"), ValueRange());
+  };
+  // One thread's fence holds for the block, which the barriers join to it.
+  syncBlock();
+  Value first = lanes.compare(arith::CmpIPredicate::eq, threadOfBlock(lanes),
+                              lanes.index(0));
+  when(first, [&] {
+    fence();
+    Value counter = address(counters, number, i32);
+    Value arrived = b.create<LLVM::CallIntrinsicOp>(
+                         i32, StringRef("llvm.nvvm.atomic.load.inc.32"),
+                         ValueRange{counter, last})
+                        .getResult(0);
+    fence();
+    b.create<LLVM::StoreOp>(arrived, before);
+  });
+  syncBlock();
+  Value arrived = b.create<LLVM::LoadOp>(i32, before);
+  return b.create<arith::CmpIOp>(arith::CmpIPredicate::eq, arrived, last);
 }
 
 void CudaBody::finish() {

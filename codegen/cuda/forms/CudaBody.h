@@ -87,6 +87,15 @@ public:
   /// The same for the threads of the block, all of which come here.
   void syncBlock();
 
+  /// Returns, to every thread of a block, whether it is the last of `blocks`
+  /// blocks that come here with this `number`, which is below `numbers`. All
+  /// threads come, once; what those of the other blocks have stored before is
+  /// then there for the last one's. As threadFenceReduction of NVIDIA's samples
+  /// does it, with counters in global memory: they are 0 again when all have
+  /// come, so launches of one kernel must not overlap.
+  Value isLastBlock(StringRef name, Value number, int64_t numbers,
+                    int64_t blocks);
+
   /// An array that the threads of a block share.
   Value declareShared(StringRef name, Type element, int64_t count);
 
@@ -114,6 +123,9 @@ private:
   static const Approximation *approximationOf(ImplicitLocOpBuilder &b);
   static unsigned indexBitsOf(Operation *op, const Graph &graph);
 
+  /// Declares an array, without a value or of zeros, and returns its address.
+  Value declareArray(StringRef name, Type element, int64_t count,
+                     unsigned space, bool zeros);
   Value shuffleElement(Value element, int32_t bit);
   Value shuffleWord(Value word, int32_t bit);
 
