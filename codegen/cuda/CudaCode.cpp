@@ -63,8 +63,12 @@ LogicalResult CudaCode::finish(plan::Plan &plan) {
   Builder b(context);
   for (Type wire : {Type(b.getF32Type()), Type(b.getF64Type()),
                     Type(b.getBF16Type()), Type(b.getF16Type())}) {
-    if (folded.count(planType(wire))) {
-      kernels.addFold(wire, zerograph::foldSymbol(planType(wire)));
+    plan::ElementType type = planType(wire);
+    if (folded.count(type)) {
+      for (uint64_t width : {uint64_t(1), zerograph::foldWidth(type)}) {
+        kernels.addFold(wire, int64_t(width),
+                        zerograph::foldSymbol(type, width));
+      }
     }
   }
   llvm::LLVMContext llvmContext;

@@ -120,10 +120,10 @@ FailureOr<CudaKernelInfo> CudaModuleBuilder::add(Operation *op) {
   return info;
 }
 
-void CudaModuleBuilder::addFold(Type wire, StringRef symbol) {
+void CudaModuleBuilder::addFold(Type wire, int64_t width, StringRef symbol) {
   auto b = ImplicitLocOpBuilder::atBlockEnd(UnknownLoc::get(context),
                                             module->getBody());
-  cuda::emitFold(b, wire, symbol);
+  cuda::emitFold(b, wire, width, symbol);
 }
 
 std::unique_ptr<llvm::Module>

@@ -58,9 +58,9 @@ public:
   /// call gives other symbols. Errors are reported on the op.
   FailureOr<CudaKernelInfo> add(Operation *op);
 
-  /// Emits the kernel that adds contributions of this type up; see
-  /// runtime/device/cuda/FoldKernel.h.
-  void addFold(Type wire, StringRef symbol);
+  /// Emits the kernel that adds contributions of this type up, by threads of
+  /// `width` elements; see runtime/device/cuda/FoldKernel.h.
+  void addFold(Type wire, int64_t width, StringRef symbol);
 
   /// Returns all kernels as LLVM's code, before a target is chosen. Null on an
   /// error, which was reported. The builder is empty afterwards.

@@ -35,6 +35,7 @@ public:
                           std::string &error) const override;
   llvm::FailureOr<int64_t> kernelScratchBytes(Operation *op) const override;
   int64_t exchangeBytes(int64_t ranks) const override;
+  bool launchesKernels() const override { return true; }
   bool splitsRowsOfColumns(int64_t rows, int64_t columns,
                            int64_t elementBytes) const override;
   bool stagesSums() const override { return true; }

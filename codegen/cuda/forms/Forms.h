@@ -23,9 +23,10 @@ FailureOr<CudaKernelInfo> emitAttention(ImplicitLocOpBuilder &b,
 FailureOr<CudaKernelInfo> emitMatmul(ImplicitLocOpBuilder &b,
                                      nn::MatmulOp matmul, StringRef name);
 
-/// The fold of contributions of type `wire`; see
-/// runtime/device/cuda/FoldKernel.h.
-void emitFold(ImplicitLocOpBuilder &b, Type wire, StringRef name);
+/// Emits the fold of contributions of type `wire`, by threads of `width`
+/// elements; see runtime/device/cuda/FoldKernel.h.
+void emitFold(ImplicitLocOpBuilder &b, Type wire, int64_t width,
+              StringRef name);
 
 /// Bytes that the launches of a kernel leave for each other.
 FailureOr<int64_t> columnsScratchBytes(nn::KernelOp kernel);

@@ -54,9 +54,12 @@ CudaModule::load(std::shared_ptr<CudaContext> context, const plan::Plan &plan,
           "the plan adds up what ranks have, and has no module with the kernel "
           "for it");
     }
-    ZG_ASSIGN_OR_RETURN(
-        loaded->folds[wire],
-        loaded->find(handles.front(), foldSymbol(wire), kFoldBlock));
+    for (uint64_t width : {uint64_t(1), foldWidth(wire)}) {
+      CUfunction &fold = loaded->folds[{wire, width}];
+      ZG_ASSIGN_OR_RETURN(
+          fold,
+          loaded->find(handles.front(), foldSymbol(wire, width), kFoldBlock));
+    }
   }
   for (const plan::Kernel &kernel : plan.kernels()) {
     std::vector<CudaLaunch> &launches = loaded->kernels.emplace_back();
@@ -108,8 +111,8 @@ std::string CudaModule::choices() const {
   return absl::StrJoin(all, "; ");
 }
 
-CUfunction CudaModule::fold(plan::ElementType wire) const {
-  auto found = folds.find(wire);
+CUfunction CudaModule::fold(plan::ElementType wire, uint64_t width) const {
+  auto found = folds.find({wire, width});
   return found == folds.end() ? nullptr : found->second;
 }
 

@@ -32,9 +32,9 @@ public:
     return kernels[kernel];
   }
 
-  /// The kernel that adds up what travels as `wire`; null where no step of the
-  /// plan does. See FoldKernel.h.
-  CUfunction fold(plan::ElementType wire) const;
+  /// Returns the kernel that adds up what travels as `wire`, by threads of
+  /// `width` elements; null where no step of the plan does. See FoldKernel.h.
+  CUfunction fold(plan::ElementType wire, uint64_t width) const;
 
   std::string choices() const override;
   /// The plan's products and convolutions; null where a library computes none.
@@ -53,7 +53,7 @@ private:
   std::shared_ptr<CudaContext> context;
   std::vector<CUmodule> modules;
   std::vector<std::vector<CudaLaunch>> kernels;
-  std::map<plan::ElementType, CUfunction> folds;
+  std::map<std::pair<plan::ElementType, uint64_t>, CUfunction> folds;
   std::unique_ptr<CublasLt> cublaslt;
   std::unique_ptr<Cudnn> cudnn;
 };

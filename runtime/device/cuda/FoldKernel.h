@@ -1,6 +1,6 @@
 //===- FoldKernel.h - the kernel that adds contributions up ---------------===//
 //
-// Beside the kernels that steps launch, the first module of a CUDA plan has one
+// Beside the kernels that steps launch, the first module of a CUDA plan has two
 // for each type in which what its collectives add up travels:
 //
 //   void symbol(Sum *sum, const Wire *contributions, uint64 stride,
@@ -10,7 +10,10 @@
 //   `accumulate`; contribution i begins `stride` elements after the one before.
 //   Bf16 and f16 are added up in f32, other types in their own.
 //
-// A thread an element. codegen/cuda writes it, and collectives launch it.
+// A thread of the first has one element. One of the second has 16 bytes of what
+// travels: elements are a multiple of these, and sum, contributions and stride
+// begin at multiples of 16 bytes. codegen/cuda writes them, and collectives
+// launch them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,11 +31,21 @@ namespace zerograph {
 
 inline constexpr unsigned kFoldBlock = 128;
 
-inline std::string foldSymbol(plan::ElementType wire) {
-  return "fold_" + std::string(nameOf(wire));
+/// Bytes of the longest access.
+inline constexpr uint64_t kFoldAccess = 16;
+
+/// Returns how many elements a thread of the second kernel has.
+inline uint64_t foldWidth(plan::ElementType wire) {
+  return kFoldAccess / elementSize(wire);
 }
 
-/// Returns the types that a plan needs such a kernel for.
+/// Returns the name of the kernel whose threads have `width` elements.
+inline std::string foldSymbol(plan::ElementType wire, uint64_t width) {
+  std::string name = "fold_" + std::string(nameOf(wire));
+  return width == 1 ? name : name + "_by_" + std::to_string(width);
+}
+
+/// Returns the types that a plan needs such kernels for.
 inline std::set<plan::ElementType> foldedWires(const plan::Plan &plan) {
   std::set<plan::ElementType> wires;
   forEachStep(plan, [&](int, int, const plan::Step &step) {
