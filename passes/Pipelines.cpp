@@ -210,6 +210,7 @@ void buildKernels(OpPassManager &passes, const TargetInfo &target) {
   // Equal views within a kernel, and equal kernels, are one.
   passes.addPass(createCSEPass());
   passes.addNestedPass<nn::ProgramOp>(nn::createStoreBesideColumns(target));
+  passes.addNestedPass<nn::ProgramOp>(nn::createJoinColumns(target));
   // Runs after CSE, which would merge conversions that are to be made twice.
   passes.addNestedPass<nn::ProgramOp>(nn::createWidenProducts(target));
   passes.addNestedPass<nn::ProgramOp>(nn::createVerifyKernels());

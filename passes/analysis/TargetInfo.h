@@ -88,6 +88,10 @@ public:
     return false;
   }
 
+  /// Returns whether a kernel takes time to begin, so that what could be one is
+  /// not to be two.
+  virtual bool launchesKernels() const { return false; }
+
   /// Bytes that each of `ranks` ranks gives to each other at a time in a
   /// reduce_scatter: many, where an exchange takes long to begin.
   virtual int64_t exchangeBytes(int64_t ranks) const { return 1 << 20; }
@@ -124,6 +128,7 @@ public:
   bool splitsRowsOfColumns(int64_t, int64_t, int64_t) const override {
     return true;
   }
+  bool launchesKernels() const override { return true; }
   llvm::FailureOr<int64_t> matmulScratchBytes(const MatmulShape &,
                                               std::string &) const override {
     return 0;

@@ -196,6 +196,30 @@ def StoreBesideColumns
   let statistics = [Statistic<"joined", "joined", "Kernels joined">];
 }
 
+def JoinColumns : Pass<"nn-join-columns", "::mlir::zg::nn::ProgramOp"> {
+  let summary = "Adds up the columns of several matrices in one kernel.";
+  let description = [{
+    Two kernels over the columns of as many rows each, as the gradients of a
+    norm's scale and of a bias beside it, become one, which reads up to four
+    matrices: in the place of the first where all that the second reads is there
+    already, else in that of the second if nothing before that reads what the
+    first makes:
+
+        %ds = nn.kernel columns (%x, %dy) -> tensor<1x768xf32> ...
+        %db = nn.kernel columns (%dz) -> tensor<1x768xf32> ...
+        // becomes
+        %ds, %db = nn.kernel columns (%x, %dy, %dz) ...
+
+    A launch less, and more loads under way, for targets that launch kernels
+    (`TargetInfo::launchesKernels`). Follows `nn-store-beside-columns`: a kernel
+    that stores what it adds up stays alone.
+
+    bitwise: an element's value does not depend on what it is computed with.
+  }];
+  let constructor = "::mlir::zg::nn::createJoinColumns()";
+  let statistics = [Statistic<"joined", "joined", "Kernels joined">];
+}
+
 def WidenHalf : Pass<"nn-widen-half", "::mlir::zg::nn::ProgramOp"> {
   let summary = "Computes f16 and bf16 in f32.";
   let description = [{

@@ -2,12 +2,9 @@
 
 #include "passes/analysis/TargetInfo.h"
 #include "passes/ir/nn/NNDialect.h"
+#include "passes/kernels/JoinKernels.h"
 #include "passes/kernels/Members.h"
 #include "passes/kernels/Passes.h"
-#include "passes/kernels/Reading.h"
-
-#include "mlir/IR/IRMapping.h"
-#include "llvm/ADT/SetVector.h"
 
 namespace mlir::zg::nn {
 #define GEN_PASS_DEF_STOREBESIDECOLUMNS
@@ -94,93 +91,6 @@ nn::KernelOp makerOf(nn::KernelOp columns, const TargetInfo &target) {
   return isReady ? maker : nn::KernelOp();
 }
 
-/// Writes the kernel that does what both do, unless it could not read what the
-/// two read apart.
-class Joined {
-public:
-  Joined(nn::KernelOp maker, nn::KernelOp columns)
-      : maker(maker), columns(columns), builder(maker) {}
-
-  bool write() {
-    body = &region.emplaceBlock();
-    inside.setInsertionPointToStart(body);
-    SmallVector<Value> made = clone(maker);
-    for (auto [result, value] : llvm::zip_equal(maker.getResults(), made)) {
-      own[result] = value;
-    }
-    SmallVector<Value> yields = std::move(made);
-    llvm::append_range(yields, clone(columns));
-    if (!isReadableByViews()) {
-      return false;
-    }
-    Location loc = builder.getFusedLoc({columns.getLoc(), maker.getLoc()});
-    inside.create<nn::YieldOp>(loc, yields);
-    auto joined = builder.create<nn::KernelOp>(
-        loc, ValueRange(yields).getTypes(), nn::KernelForm::columns, operands);
-    joined.getBody().takeBody(region);
-    size_t stored = maker.getNumResults();
-    columns.replaceAllUsesWith(joined.getResults().drop_front(stored));
-    columns.erase();
-    maker.replaceAllUsesWith(joined.getResults().take_front(stored));
-    maker.erase();
-    return true;
-  }
-
-private:
-  /// Copies a kernel's ops, and returns what they yield.
-  SmallVector<Value> clone(nn::KernelOp kernel) {
-    Block &from = kernel.getBody().front();
-    IRMapping mapping;
-    for (auto [argument, operand] :
-         llvm::zip_equal(from.getArguments(), kernel.getOperands())) {
-      mapping.map(argument, read(operand));
-    }
-    for (Operation &op : from.without_terminator()) {
-      inside.clone(op, mapping);
-    }
-    SmallVector<Value> yields;
-    for (Value yielded : from.getTerminator()->getOperands()) {
-      yields.push_back(mapping.lookupOrDefault(yielded));
-    }
-    return yields;
-  }
-
-  /// Returns whether every chain of views still has one formula: those of the
-  /// second kernel go on in the first.
-  bool isReadableByViews() {
-    return llvm::all_of(*body, [](Operation &op) {
-      return !isPlainView(&op) || isReadable(op.getResult(0), Inputs());
-    });
-  }
-
-  /// Returns what an operand is within the kernel: what it makes, or an
-  /// argument.
-  Value read(Value operand) {
-    Value buffer = stripReshapes(operand);
-    Value value = own.lookup(buffer);
-    if (!value) {
-      Value &argument = arguments[buffer];
-      if (!argument) {
-        operands.push_back(buffer);
-        argument = body->addArgument(buffer.getType(), buffer.getLoc());
-      }
-      value = argument;
-    }
-    return nn::NNBuilder(inside, operand.getLoc())
-        .reshape(value, shapeOf(operand));
-  }
-
-  nn::KernelOp maker, columns;
-  OpBuilder builder;
-  OpBuilder inside{maker.getContext()};
-  Region region;
-  Block *body = nullptr;
-  SmallVector<Value> operands;
-  /// Maps what the kernel reads to its arguments, and results of `maker` to
-  /// what is yielded for them.
-  DenseMap<Value, Value> arguments, own;
-};
-
 struct StoreBesideColumnsPass
     : nn::impl::StoreBesideColumnsBase<StoreBesideColumnsPass> {
   explicit StoreBesideColumnsPass(const TargetInfo &target) : target(target) {}
@@ -194,16 +104,9 @@ struct StoreBesideColumnsPass
     });
     for (nn::KernelOp columns : kernels) {
       nn::KernelOp maker = makerOf(columns, target);
-      joined += maker && Joined(maker, columns).write();
+      joined += maker && joinKernels(maker, columns, maker) ? 1 : 0;
     }
-    // Names are left over that only joined kernels read.
-    for (Block &block : getOperation().getBody()) {
-      for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
-        if (isa<nn::ReshapeOp>(op) && op.use_empty()) {
-          op.erase();
-        }
-      }
-    }
+    eraseUnreadNames(getOperation());
   }
 
 private:
