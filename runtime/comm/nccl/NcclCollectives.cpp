@@ -2,93 +2,16 @@
 
 #include "runtime/comm/nccl/NcclCollectives.h"
 
-#include "runtime/base/Cause.h"
 #include "runtime/comm/Collectives.h"
 #include "runtime/comm/cuda/LaunchFold.h"
-#include "runtime/comm/cuda/QueueOrder.h"
-#include "runtime/comm/nccl/NcclComm.h"
+#include "runtime/comm/nccl/NcclReduceScatter.h"
 #include "runtime/device/cuda/CudaBuffer.h"
-#include "runtime/device/cuda/CudaModule.h"
 
 #include <algorithm>
 
 using namespace zerograph;
 
 namespace {
-
-/// The state that the collectives of a rank share, used by the thread that
-/// issues.
-struct NcclRank {
-  const NcclApi *api = nullptr;
-  const CudaModule *module = nullptr;
-  NcclComm *comm = nullptr;
-  unsigned rank = 0, world = 1;
-  bool alone = true; // in its process
-  /// Orders collectives; one is complete when this rank is done with it.
-  QueueOrder order;
-  TrafficCount count;
-};
-
-void *pointer(CUdeviceptr address) { return reinterpret_cast<void *>(address); }
-
-/// Puts what a subclass enqueues after the collective before.
-class NcclCollective : public Operation {
-public:
-  NcclCollective(NcclRank &self, CollectiveSite site, const char *what,
-                 std::vector<CUdeviceptr> addresses)
-      : self(self), nccl(*self.api), cuda(self.module->gpu()->api),
-        addresses(std::move(addresses)), sequence(site.sequence),
-        text(describe(site, what)) {}
-  ~NcclCollective() override {
-    if (complete && self.module->gpu()->enter().ok()) {
-      cuda.cuEventDestroy(complete);
-    }
-  }
-
-  absl::Status makeEvent() {
-    ZG_RETURN_IF_ERROR(self.module->gpu()->enter());
-    ZG_CUDA(cuda, cuEventCreate, &complete, CU_EVENT_DISABLE_TIMING);
-    return absl::OkStatus();
-  }
-
-  absl::Status issue(const Issue &issue) override {
-    auto *stream = static_cast<CUstream>(issue.stream);
-    ZG_RETURN_IF_ERROR(self.order.begin(cuda, stream, sequence, text));
-    ZG_RETURN_IF_ERROR(explain(enqueue(stream)));
-    return self.order.end(cuda, stream, complete);
-  }
-
-  /// Returns whether it can be recorded: NCCL may deadlock when a process
-  /// records for several GPUs.
-  Replay replay() const override {
-    return self.alone ? Replay::Whole : Replay::Never;
-  }
-  void enqueued() override { count(self.count); }
-  absl::Status check() override { return explain(self.comm->check()); }
-
-protected:
-  virtual absl::Status enqueue(CUstream stream) = 0;
-  /// Adds what a run receives from other ranks.
-  virtual void count(TrafficCount &traffic) const = 0;
-
-  NcclRank &self;
-  const NcclApi &nccl;
-  const CudaApi &cuda;
-  const std::vector<CUdeviceptr> addresses; // one an access
-
-private:
-  /// Adds this collective to an error, unless it is another rank's, which tells
-  /// nothing of it.
-  absl::Status explain(const absl::Status &status) const {
-    return status.ok() || isCollateral(status)
-               ? status
-               : annotate(status, absl::StrCat("rank ", self.rank, ", ", text));
-  }
-
-  uint32_t sequence;
-  std::string text; // for messages, made once
-  CUevent complete = nullptr;
-};
 
 /// Has accesses in pairs: a shard, and the whole that holds every rank's. A
 /// shard that lies in its place there is gathered in place.
@@ -112,94 +35,6 @@ protected:
     for (uint64_t bytes : shard_bytes) {
       traffic.gather += (self.world - 1) * bytes;
     }
-  }
-};
-
-/// Has three accesses: the whole, the shard, staging.
-class NcclReduceScatter : public NcclCollective {
-public:
-  using NcclCollective::NcclCollective;
-  plan::ReduceScatter reduce;
-  uint64_t part_bytes = 0; // that a rank gives another
-
-protected:
-  void count(TrafficCount &traffic) const override {
-    traffic.reduce += (self.world - 1) * part_bytes;
-  }
-  CUdeviceptr whole() const { return addresses[0]; }
-  CUdeviceptr shard() const { return addresses[1]; }
-  CUdeviceptr staging() const { return addresses[2]; }
-};
-
-/// Uses staging for a chunk of every rank.
-class NcclExactReduceScatter final : public NcclReduceScatter {
-public:
-  using NcclReduceScatter::NcclReduceScatter;
-
-protected:
-  absl::Status enqueue(CUstream stream) override {
-    uint64_t chunk = reduce.chunk_bytes();
-    for (uint64_t begin = 0; begin < part_bytes; begin += chunk) {
-      uint64_t part = std::min(chunk, part_bytes - begin);
-      ZG_RETURN_IF_ERROR(exchange(stream, begin, part));
-      CUdeviceptr sum = shard() + sumOffset(reduce, begin);
-      ZG_RETURN_IF_ERROR(launchFold(*self.module, stream,
-                                    {reduce.wire(), sum, staging(), chunk,
-                                     self.world, part, reduce.accumulate()}));
-    }
-    return absl::OkStatus();
-  }
-
-private:
-  /// Exchanges a chunk; every rank begins with another peer. The own
-  /// contribution goes through staging too: the shard may lie where it is.
-  absl::Status exchange(CUstream stream, uint64_t begin, uint64_t size) {
-    auto part = [&](unsigned rank) {
-      return whole() + rank * part_bytes + begin;
-    };
-    auto place = [&](unsigned rank) {
-      return staging() + rank * reduce.chunk_bytes();
-    };
-    ZG_CUDA(cuda, cuMemcpyAsync, place(self.rank), part(self.rank), size,
-            stream);
-    return self.comm->group([&](ncclComm_t comm) {
-      for (unsigned i = 1; i < self.world; ++i) {
-        unsigned to = (self.rank + i) % self.world;
-        unsigned from = (self.rank + self.world - i) % self.world;
-        ZG_NCCL(nccl, ncclSend, pointer(part(to)), size, ncclUint8, int(to),
-                comm, stream);
-        ZG_NCCL(nccl, ncclRecv, pointer(place(from)), size, ncclUint8,
-                int(from), comm, stream);
-      }
-      return absl::OkStatus();
-    });
-  }
-};
-
-/// Uses staging, if any, for the sum before the shard takes it.
-class NcclFastReduceScatter final : public NcclReduceScatter {
-public:
-  using NcclReduceScatter::NcclReduceScatter;
-
-protected:
-  absl::Status enqueue(CUstream stream) override {
-    bool wide = reduce.accumulator() == plan::F64;
-    uint64_t count = part_bytes / (wide ? sizeof(double) : sizeof(float));
-    CUdeviceptr sum = reduce.accumulate() ? staging() : shard();
-    ZG_RETURN_IF_ERROR(self.comm->group([&](ncclComm_t comm) {
-      ZG_NCCL(nccl, ncclReduceScatter, pointer(whole()), pointer(sum), count,
-              wide ? ncclFloat64 : ncclFloat32, ncclSum, comm, stream);
-      return absl::OkStatus();
-    }));
-    if (!reduce.accumulate()) {
-      return absl::OkStatus();
-    }
-    GpuFold add;
-    add.wire = reduce.wire();
-    add.sum = shard();
-    add.contributions = staging();
-    add.bytes = part_bytes;
-    return launchFold(*self.module, stream, add);
   }
 };
 
@@ -240,29 +75,6 @@ protected:
 };
 
 absl::StatusOr<std::unique_ptr<NcclCollective>>
-bindReduceScatter(NcclRank &rank, const plan::ReduceScatter &reduce,
-                  CollectiveSite site, const std::vector<DeviceRange> &ranges,
-                  std::vector<CUdeviceptr> addresses) {
-  bool staged = !reduce.any_order() || reduce.accumulate();
-  if (ranges.size() != (staged ? 3 : 2)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "it has ", ranges.size(), " accesses, expected gradients, a shard",
-        staged ? " and staging" : ""));
-  }
-  std::unique_ptr<NcclReduceScatter> bound;
-  if (reduce.any_order()) {
-    bound = std::make_unique<NcclFastReduceScatter>(
-        rank, std::move(site), "reduce_scatter", std::move(addresses));
-  } else {
-    bound = std::make_unique<NcclExactReduceScatter>(
-        rank, std::move(site), "reduce_scatter", std::move(addresses));
-  }
-  bound->reduce = reduce;
-  bound->part_bytes = ranges[0].bytes / rank.world;
-  return bound;
-}
-
-absl::StatusOr<std::unique_ptr<NcclCollective>>
 bindAllReduce(NcclRank &rank, const plan::Step &step, CollectiveSite site,
               const std::vector<DeviceRange> &ranges,
               std::vector<CUdeviceptr> addresses) {
@@ -290,9 +102,9 @@ bindNcclCollective(NcclRank &rank, const plan::Step &step, CollectiveSite site,
     ZG_ASSIGN_OR_RETURN(gather->shard_bytes, bytesOfPairs(step, ranges));
     bound = std::move(gather);
   } else if (step.op_case() == plan::Step::kReduceScatter) {
-    ZG_ASSIGN_OR_RETURN(bound, bindReduceScatter(rank, step.reduce_scatter(),
-                                                 std::move(site), ranges,
-                                                 std::move(addresses)));
+    ZG_ASSIGN_OR_RETURN(bound, bindNcclReduceScatter(
+                                   rank, step.reduce_scatter(), std::move(site),
+                                   ranges, std::move(addresses)));
   } else if (step.op_case() == plan::Step::kAllReduce) {
     ZG_ASSIGN_OR_RETURN(bound, bindAllReduce(rank, step, std::move(site),
                                              ranges, std::move(addresses)));

@@ -12,6 +12,10 @@
 
 namespace zerograph {
 
+/// Priorities of streams. One that waits is more urgent than one that computes:
+/// a collective that begins late delays everybody.
+inline constexpr int kUrgent = -1, kUsual = 0;
+
 /// One GPU's primary context, which a process shares.
 class CudaContext {
 public:

@@ -20,10 +20,6 @@ using namespace zerograph;
 
 namespace {
 
-/// A stream that waits is more urgent than one that computes: a collective that
-/// begins late delays everybody.
-constexpr int kUrgent = -1, kUsual = 0;
-
 class CudaDevice final : public Device {
 public:
   CudaDevice(std::shared_ptr<CudaContext> context, const DeviceOptions &options)
