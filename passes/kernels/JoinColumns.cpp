@@ -71,6 +71,18 @@ bool isReadAfter(Value value, Operation *place,
   });
 }
 
+/// Returns whether all that stands between two ops only makes values: nothing
+/// releases, sends or overwrites what the first reads.
+bool isPureBetween(Operation *first, Operation *second) {
+  for (Operation *op = first->getNextNode(); op != second;
+       op = op->getNextNode()) {
+    if (!isMemoryEffectFree(op)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 /// Replaces two kernels, the second of which comes later, by one in the place
 /// of the first or, if what the second reads is not there yet, in that of the
 /// second. Returns it, or null if it can stand in neither.
@@ -84,9 +96,10 @@ nn::KernelOp join(nn::KernelOp first, nn::KernelOp second) {
     return joinKernels(first, second, first);
   }
   SmallVector<Operation *> views;
-  bool canWait = llvm::all_of(first.getResults(), [&](Value result) {
-    return isReadAfter(result, second, views);
-  });
+  bool canWait = isPureBetween(first, second) &&
+                 llvm::all_of(first.getResults(), [&](Value result) {
+                   return isReadAfter(result, second, views);
+                 });
   Operation *next = second->getNextNode();
   nn::KernelOp joined;
   if (canWait && (joined = joinKernels(first, second, second))) {

@@ -78,6 +78,29 @@ nn.program @between(%x: tensor<6x4xf32>) -> (tensor<6x4xf32>, tensor<1x4xf32>) {
   nn.return %e, %t : tensor<6x4xf32>, tensor<1x4xf32>
 }
 
+// What the first reads might be released.
+// CHECK-LABEL: nn.program @released
+// CHECK: nn.kernel columns
+// CHECK: nn.kernel rows
+// CHECK: zero.release
+// CHECK: nn.kernel columns
+nn.program @released(%x: tensor<6x4xf32>, %flat: tensor<4096xf32>) -> (tensor<1x4xf32>, tensor<1x4xf32>) {
+  %a = nn.kernel columns (%a_0 = %x) : (tensor<6x4xf32>) -> tensor<1x4xf32> {
+    %s = nn.reduce sum %a_0 [0] : tensor<6x4xf32> -> tensor<1x4xf32>
+    nn.yield %s : tensor<1x4xf32>
+  }
+  %e = nn.kernel rows (%e_0 = %x) : (tensor<6x4xf32>) -> tensor<6x4xf32> {
+    %r = nn.unary exp %e_0 : tensor<6x4xf32> -> tensor<6x4xf32>
+    nn.yield %r : tensor<6x4xf32>
+  }
+  zero.release %flat unit 0 : tensor<4096xf32>
+  %b = nn.kernel columns (%b_0 = %e) : (tensor<6x4xf32>) -> tensor<1x4xf32> {
+    %s = nn.reduce sum %b_0 [0] : tensor<6x4xf32> -> tensor<1x4xf32>
+    nn.yield %s : tensor<1x4xf32>
+  }
+  nn.return %a, %b : tensor<1x4xf32>, tensor<1x4xf32>
+}
+
 // Columns of another matrix, of one that is stored too, and of a fifth one stay
 // apart.
 // CHECK-LABEL: nn.program @apart
