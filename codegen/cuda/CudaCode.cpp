@@ -65,7 +65,7 @@ LogicalResult CudaCode::finish(plan::Plan &plan) {
                     Type(b.getBF16Type()), Type(b.getF16Type())}) {
     plan::ElementType type = planType(wire);
     if (folded.count(type)) {
-      for (uint64_t width : {uint64_t(1), zerograph::foldWidth(type)}) {
+      for (uint64_t width : zerograph::foldWidths(type)) {
         kernels.addFold(wire, int64_t(width),
                         zerograph::foldSymbol(type, width));
       }

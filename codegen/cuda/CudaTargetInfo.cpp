@@ -87,7 +87,7 @@ bool CudaTargetInfo::splitsRowsOfColumns(int64_t rows, int64_t columns,
 // chunks are long enough to hide it. All ranks' together stay below 128 MiB.
 int64_t CudaTargetInfo::exchangeBytes(int64_t ranks) const {
   constexpr int64_t kLeast = 1 << 20, kMost = 16 << 20, kAll = 128 << 20;
-  return std::clamp(kAll / ranks, kLeast, kMost);
+  return std::clamp(int64_t(llvm::alignDown(kAll / ranks, 256)), kLeast, kMost);
 }
 
 FailureOr<int64_t> CudaTargetInfo::kernelScratchBytes(Operation *op) const {

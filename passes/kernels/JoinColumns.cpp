@@ -22,7 +22,8 @@ namespace {
 constexpr size_t kMostMatrices = 4;
 
 /// Returns the matrix whose columns a kernel adds up; none if it is no such
-/// kernel, or stores as much as it reads.
+/// kernel, stores as much as it reads, or reads through views other than names
+/// and repetitions: threads that read 16 bytes of the others could not there.
 std::optional<Reduction> matrixOf(nn::KernelOp kernel) {
   if (kernel.getForm() != nn::KernelForm::columns) {
     return std::nullopt;
@@ -34,6 +35,12 @@ std::optional<Reduction> matrixOf(nn::KernelOp kernel) {
       return std::nullopt;
     }
     matrix = own;
+  }
+  for (Operation &op : kernel.getBody().front().without_terminator()) {
+    if (!isElementwise(&op) && !isLiteral(&op) &&
+        !isa<nn::ReduceOp, nn::ReshapeOp, nn::BroadcastOp>(op)) {
+      return std::nullopt;
+    }
   }
   bool adds = matrix && llvm::all_of(kernel.getResults(), [&](Value result) {
                 return elementsOf(result) == matrix->inner;
@@ -71,12 +78,16 @@ bool isReadAfter(Value value, Operation *place,
   });
 }
 
-/// Returns whether all that stands between two ops only makes values: nothing
-/// releases, sends or overwrites what the first reads.
-bool isPureBetween(Operation *first, Operation *second) {
+/// Returns whether what the first of two ops reads can live until the second:
+/// nothing between them releases, sends or overwrites it, and no product needs
+/// the memory.
+bool isNear(Operation *first, Operation *second) {
   for (Operation *op = first->getNextNode(); op != second;
        op = op->getNextNode()) {
-    if (!isMemoryEffectFree(op)) {
+    auto kernel = dyn_cast<nn::KernelOp>(op);
+    bool isLarge = kernel ? kernel.getForm() == nn::KernelForm::attention
+                          : isa<nn::MatmulOp, nn::ConvolutionOp>(op);
+    if (isLarge || !isMemoryEffectFree(op)) {
       return false;
     }
   }
@@ -96,7 +107,7 @@ nn::KernelOp join(nn::KernelOp first, nn::KernelOp second) {
     return joinKernels(first, second, first);
   }
   SmallVector<Operation *> views;
-  bool canWait = isPureBetween(first, second) &&
+  bool canWait = isNear(first, second) &&
                  llvm::all_of(first.getResults(), [&](Value result) {
                    return isReadAfter(result, second, views);
                  });

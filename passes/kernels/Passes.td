@@ -202,8 +202,8 @@ def JoinColumns : Pass<"nn-join-columns", "::mlir::zg::nn::ProgramOp"> {
     Two kernels over the columns of as many rows each, as the gradients of a
     norm's scale and of a bias beside it, become one, which reads up to four
     matrices: in the place of the first where all that the second reads is there
-    already, else in that of the second if all between them only makes values,
-    and not of what the first makes:
+    already, else in that of the second if nothing between them reads what the
+    first makes, has other effects than to make values, or is a product:
 
         %ds = nn.kernel columns (%x, %dy) -> tensor<1x768xf32> ...
         %db = nn.kernel columns (%dz) -> tensor<1x768xf32> ...

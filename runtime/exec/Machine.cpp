@@ -4,6 +4,7 @@
 
 #include "runtime/backend/Backend.h"
 #include "runtime/comm/Peers.h"
+#include "runtime/plan/ForEachStep.h"
 #include "runtime/plan/SameStates.h"
 #include "runtime/plan/Verify.h"
 
@@ -100,6 +101,16 @@ absl::StatusOr<LocalTopology> Machine::neighbours(ControlPlane &control) const {
   return found;
 }
 
+/// Returns whether a collective may add up on a stream of its own, beside those
+/// of the plan; see runtime/comm/nccl/FoldStream.h.
+static bool foldsBeside(const plan::Plan &plan) {
+  bool found = false;
+  forEachStep(plan, [&](int, int, const plan::Step &step) {
+    found |= step.has_reduce_scatter() && !step.reduce_scatter().any_order();
+  });
+  return found;
+}
+
 absl::Status Machine::checkRoom(const plan::Plan &plan,
                                 const LocalTopology &neighbours,
                                 uint64_t besides) const {
@@ -119,6 +130,7 @@ absl::Status Machine::checkRoom(const plan::Plan &plan,
   auto streams = std::count_if(
       plan.streams().begin(), plan.streams().end(),
       [](const plan::Stream &stream) { return stream.device() == 0; });
+  streams += foldsBeside(plan);
   return driver->checkStreams(unsigned(streams) * neighbours.on_device);
 }
 

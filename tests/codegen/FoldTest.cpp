@@ -22,10 +22,10 @@ namespace {
 
 constexpr uint64_t kContributions = 3, kStride = 64, kElements = 48;
 
-/// Both kernels of a type, as PTX.
+/// Returns both kernels of a type, as PTX.
 std::string foldText(Type wire, plan::ElementType type) {
   CudaModuleBuilder builder(wire.getContext());
-  for (uint64_t width : {uint64_t(1), zerograph::foldWidth(type)}) {
+  for (uint64_t width : zerograph::foldWidths(type)) {
     builder.addFold(wire, int64_t(width), zerograph::foldSymbol(type, width));
   }
   llvm::LLVMContext context;
@@ -34,15 +34,31 @@ std::string foldText(Type wire, plan::ElementType type) {
   return *cuda::toPtx(*module, CudaTarget{"sm_80"}, error);
 }
 
-/// Numbers of 16 bits or more whose sums are exact in none of the types.
+/// Returns numbers of several sizes: the order of sums of f32 and f64 matters.
 std::vector<char> contributions(uint64_t bytes) {
   std::vector<char> values(kContributions * kStride * bytes);
   for (size_t i = 0; i < values.size(); ++i) {
-    // The exponent is that of a number near 1, whatever the type.
+    // The exponent is that of a number near 1 or a few thousand, or less.
     bool high = i % bytes == bytes - 1;
-    values[i] = high ? char(0x3f) : char(i * 37 % 61);
+    values[i] = high ? char(0x3e + i / bytes % 7 % 4) : char(i * 37 % 61);
   }
   return values;
+}
+
+/// Returns the sums of f32 in the order that FoldKernel.h states.
+std::vector<char> inOrder() {
+  std::vector<char> given = contributions(sizeof(float));
+  std::vector<float> sums(kElements);
+  for (uint64_t c = 0; c < kContributions; ++c) {
+    for (uint64_t i = 0; i < kElements; ++i) {
+      float value = 0;
+      std::memcpy(&value, &given[(c * kStride + i) * sizeof(float)],
+                  sizeof(float));
+      sums[i] += value;
+    }
+  }
+  const char *begin = reinterpret_cast<const char *>(sums.data());
+  return {begin, begin + sums.size() * sizeof(float)};
 }
 
 /// Adds contributions up by threads of `width` elements.
@@ -97,6 +113,9 @@ TEST(Fold, EitherWidthHasTheSameBits) {
                 one);
     }
     EXPECT_NE(fold(*kernels, type, 1, true), fold(*kernels, type, 1, false));
+    if (type == plan::F32) {
+      EXPECT_EQ(fold(*kernels, type, 1, false), inOrder());
+    }
   }
 }
 

@@ -218,7 +218,7 @@ class Cuda(Case):
                 kernel, instructions, *numbers = line.split()
                 self.assertGreater(int(instructions), 0, line)
                 halves = precision == "bf16" and re.search(
-                    r"attention|columns_blocks", kernel)
+                    r"attention|_columns", kernel)
                 stores = (2 if halves else
                           8 if "scatter_sort" in kernel else 1.15)
                 most = 1.15, stores, 1.15

@@ -1,4 +1,4 @@
-//===- Fold.cpp - the kernel that adds contributions up -------------------===//
+//===- Fold.cpp - the kernels that add contributions up -------------------===//
 //
 // See runtime/device/cuda/FoldKernel.h.
 //

@@ -28,7 +28,8 @@ FailureOr<CudaKernelInfo> emitMatmul(ImplicitLocOpBuilder &b,
 void emitFold(ImplicitLocOpBuilder &b, Type wire, int64_t width,
               StringRef name);
 
-/// Bytes that the launches of a kernel leave for each other.
+/// Returns the bytes that launches of a kernel, or blocks of one, leave for
+/// others.
 FailureOr<int64_t> columnsScratchBytes(nn::KernelOp kernel);
 FailureOr<int64_t> scatterScratchBytes(nn::KernelOp kernel);
 

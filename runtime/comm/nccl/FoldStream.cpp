@@ -2,6 +2,8 @@
 
 #include "runtime/comm/nccl/FoldStream.h"
 
+#include <utility>
+
 using namespace zerograph;
 
 absl::StatusOr<std::unique_ptr<FoldStream>>
@@ -36,12 +38,21 @@ absl::Status FoldStream::launch(const CudaModule &module, CUstream stream,
                                 unsigned slot, const GpuFold &fold) {
   ZG_CUDA(gpu->api, cuEventRecord, exchanged[slot], stream);
   ZG_CUDA(gpu->api, cuStreamWaitEvent, own, exchanged[slot], 0);
-  ZG_RETURN_IF_ERROR(launchFold(module, own, fold));
+  // From here on it belongs to what `stream` records, too.
+  absl::Status status = launchFold(module, own, fold);
   ZG_CUDA(gpu->api, cuEventRecord, folded[slot], own);
-  return absl::OkStatus();
+  last = folded[slot];
+  return status;
 }
 
 absl::Status FoldStream::await(CUstream stream, unsigned slot) {
   ZG_CUDA(gpu->api, cuStreamWaitEvent, stream, folded[slot], 0);
+  return absl::OkStatus();
+}
+
+absl::Status FoldStream::join(CUstream stream) {
+  if (CUevent event = std::exchange(last, nullptr)) {
+    ZG_CUDA(gpu->api, cuStreamWaitEvent, stream, event, 0);
+  }
   return absl::OkStatus();
 }

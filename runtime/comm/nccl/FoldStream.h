@@ -27,12 +27,16 @@ public:
                       const GpuFold &fold);
   /// Makes `stream` await the last fold of a slot.
   absl::Status await(CUstream stream, unsigned slot);
+  /// Makes `stream` await all folds since the last time, if there are any. They
+  /// use memory that whoever awaits `stream` may free.
+  absl::Status join(CUstream stream);
 
 private:
   explicit FoldStream(std::shared_ptr<CudaContext> gpu) : gpu(std::move(gpu)) {}
 
   std::shared_ptr<CudaContext> gpu;
   CUstream own = nullptr;
+  CUevent last = nullptr; // of the folds that no stream has joined
   /// Tell when a slot's exchange, and its fold, are done.
   CUevent exchanged[kSlots] = {}, folded[kSlots] = {};
 };

@@ -2,8 +2,6 @@
 
 #include "runtime/comm/nccl/NcclReduceScatter.h"
 
-#include "runtime/comm/cuda/LaunchFold.h"
-
 #include <algorithm>
 
 using namespace zerograph;
@@ -46,35 +44,54 @@ public:
 
 protected:
   absl::Status enqueue(CUstream stream) override {
+    if (!overlaps) {
+      return inTurn(stream);
+    }
+    absl::Status status = beside(stream);
+    // Also after a failure: who awaits the stream awaits what was launched.
+    status.Update(self.folds->join(stream));
+    return status;
+  }
+
+private:
+  /// Exchanges and adds up one chunk after the other.
+  absl::Status inTurn(CUstream stream) {
+    for (uint64_t begin = 0; begin < part_bytes; begin += chunk) {
+      uint64_t part = std::min(chunk, part_bytes - begin);
+      ZG_RETURN_IF_ERROR(exchange(stream, staging(), begin, part));
+      ZG_RETURN_IF_ERROR(
+          launchFold(*self.module, stream, foldOf(staging(), begin, part)));
+    }
+    return absl::OkStatus();
+  }
+
+  /// Adds a chunk up while the next is exchanged into the other slot.
+  absl::Status beside(CUstream stream) {
     unsigned slot = 0;
     for (uint64_t begin = 0; begin < part_bytes; begin += chunk) {
       uint64_t part = std::min(chunk, part_bytes - begin);
       CUdeviceptr place = staging() + slot * self.world * chunk;
-      GpuFold fold{reduce.wire(),
-                   shard() + sumOffset(reduce, begin),
-                   place,
-                   chunk,
-                   self.world,
-                   part,
-                   reduce.accumulate()};
-      if (!overlaps) {
-        ZG_RETURN_IF_ERROR(exchange(stream, place, begin, part));
-        ZG_RETURN_IF_ERROR(launchFold(*self.module, stream, fold));
-        continue;
-      }
       if (begin >= FoldStream::kSlots * chunk) {
         ZG_RETURN_IF_ERROR(self.folds->await(stream, slot));
       }
       ZG_RETURN_IF_ERROR(exchange(stream, place, begin, part));
-      ZG_RETURN_IF_ERROR(self.folds->launch(*self.module, stream, slot, fold));
+      ZG_RETURN_IF_ERROR(self.folds->launch(*self.module, stream, slot,
+                                            foldOf(place, begin, part)));
       slot = (slot + 1) % FoldStream::kSlots;
     }
-    // Folds follow each other: the last one is done after all.
-    unsigned last = (slot + FoldStream::kSlots - 1) % FoldStream::kSlots;
-    return overlaps ? self.folds->await(stream, last) : absl::OkStatus();
+    return absl::OkStatus();
   }
 
-private:
+  GpuFold foldOf(CUdeviceptr place, uint64_t begin, uint64_t part) const {
+    return {reduce.wire(),
+            shard() + sumOffset(reduce, begin),
+            place,
+            chunk,
+            self.world,
+            part,
+            reduce.accumulate()};
+  }
+
   /// Bytes that slices of a plan begin at multiples of.
   static constexpr uint64_t kAlignment = 64;
   /// Bytes of a rank whose exchange takes longer than the calls for it.

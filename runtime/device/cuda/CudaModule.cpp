@@ -54,7 +54,7 @@ CudaModule::load(std::shared_ptr<CudaContext> context, const plan::Plan &plan,
           "the plan adds up what ranks have, and has no module with the kernel "
           "for it");
     }
-    for (uint64_t width : {uint64_t(1), foldWidth(wire)}) {
+    for (uint64_t width : foldWidths(wire)) {
       CUfunction &fold = loaded->folds[{wire, width}];
       ZG_ASSIGN_OR_RETURN(
           fold,

@@ -1,4 +1,4 @@
-//===- FoldKernel.h - the kernel that adds contributions up ---------------===//
+//===- FoldKernel.h - the kernels that add contributions up ---------------===//
 //
 // Beside the kernels that steps launch, the first module of a CUDA plan has two
 // for each type in which what its collectives add up travels:
@@ -24,6 +24,7 @@
 #include "runtime/plan/ForEachStep.h"
 #include "runtime/plan/plan.pb.h"
 
+#include <array>
 #include <set>
 #include <string>
 
@@ -37,6 +38,11 @@ inline constexpr uint64_t kFoldAccess = 16;
 /// Returns how many elements a thread of the second kernel has.
 inline uint64_t foldWidth(plan::ElementType wire) {
   return kFoldAccess / elementSize(wire);
+}
+
+/// Returns how many those of both kernels have.
+inline std::array<uint64_t, 2> foldWidths(plan::ElementType wire) {
+  return {1, foldWidth(wire)};
 }
 
 /// Returns the name of the kernel whose threads have `width` elements.

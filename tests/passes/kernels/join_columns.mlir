@@ -1,6 +1,6 @@
 // RUN: zerograph-opt %s --pass-pipeline='builtin.module(nn.program(nn-join-columns,nn-verify-kernels))' | FileCheck %s
 
-// What the second reads is there already: both stand in the place of the first,
+// The second finds what it reads already there: both stand in the place of the first,
 // and a matrix that both read is read once.
 // CHECK-LABEL: nn.program @ready
 // CHECK-SAME: (%[[X:.*]]: tensor<6x4xf32>, %[[DY:.*]]: tensor<6x4xf32>, %{{.*}}: tensor<4x5xf32>)
@@ -26,7 +26,7 @@ nn.program @ready(%x: tensor<6x4xf32>, %dy: tensor<6x4xf32>, %w: tensor<4x5xf32>
   nn.return %p, %ds, %db : tensor<6x5xf32>, tensor<1x4xf32>, tensor<1x4xf32>
 }
 
-// What the second reads is made after the first, which can wait; a name of its
+// The second reads what is made after the first, which can wait; a name of its
 // result comes along. A third joins too.
 // CHECK-LABEL: nn.program @waits
 // CHECK-NEXT: %[[E:.*]] = nn.kernel rows
@@ -78,7 +78,7 @@ nn.program @between(%x: tensor<6x4xf32>) -> (tensor<6x4xf32>, tensor<1x4xf32>) {
   nn.return %e, %t : tensor<6x4xf32>, tensor<1x4xf32>
 }
 
-// What the first reads might be released.
+// The first might read what is released.
 // CHECK-LABEL: nn.program @released
 // CHECK: nn.kernel columns
 // CHECK: nn.kernel rows
@@ -99,6 +99,31 @@ nn.program @released(%x: tensor<6x4xf32>, %flat: tensor<4096xf32>) -> (tensor<1x
     nn.yield %s : tensor<1x4xf32>
   }
   nn.return %a, %b : tensor<1x4xf32>, tensor<1x4xf32>
+}
+
+// The memory of what the first reads is for a product, and what a transposition
+// reads does not lie side by side.
+// CHECK-LABEL: nn.program @product
+// CHECK: nn.kernel columns
+// CHECK: nn.matmul
+// CHECK: nn.kernel columns
+// CHECK: nn.kernel columns
+nn.program @product(%x: tensor<6x4xf32>, %w: tensor<4x4xf32>, %t: tensor<4x6xf32>) -> (tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>) {
+  %a = nn.kernel columns (%a_0 = %x) : (tensor<6x4xf32>) -> tensor<1x4xf32> {
+    %s = nn.reduce sum %a_0 [0] : tensor<6x4xf32> -> tensor<1x4xf32>
+    nn.yield %s : tensor<1x4xf32>
+  }
+  %p = nn.matmul %x, %w : tensor<6x4xf32>, tensor<4x4xf32> -> tensor<6x4xf32>
+  %b = nn.kernel columns (%b_0 = %p) : (tensor<6x4xf32>) -> tensor<1x4xf32> {
+    %s = nn.reduce sum %b_0 [0] : tensor<6x4xf32> -> tensor<1x4xf32>
+    nn.yield %s : tensor<1x4xf32>
+  }
+  %c = nn.kernel columns (%c_0 = %t) : (tensor<4x6xf32>) -> tensor<1x4xf32> {
+    %r = nn.transpose %c_0 [1, 0] : tensor<4x6xf32> -> tensor<6x4xf32>
+    %s = nn.reduce sum %r [0] : tensor<6x4xf32> -> tensor<1x4xf32>
+    nn.yield %s : tensor<1x4xf32>
+  }
+  nn.return %a, %b, %c : tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>
 }
 
 // Columns of another matrix, of one that is stored too, and of a fifth one stay
