@@ -3,6 +3,7 @@ that exporters write."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -39,31 +40,37 @@ def _product(input: torch.Tensor, dim: int, *,
 
 
 def _logarithm_of_sum(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
-    """Is torch.logaddexp, whose terms are at most 1."""
-    lowest = torch.finfo(one.dtype).min  # of two that are -inf
-    top = torch.maximum(one, other).detach().clamp(min=lowest)
-    return top + ((one - top).exp() + (other - top).exp()).log()
+    """Is torch.logaddexp, whose terms are at most 1. Where the larger one is
+    infinite it is the result."""
+    top = torch.maximum(one, other).detach()
+    finite = top.abs() < math.inf
+    known = torch.where(finite, top, 0.0)
+    terms = [(torch.where(finite, value, 0.0) - known).exp()
+             for value in (one, other)]
+    return torch.where(finite, known + (terms[0] + terms[1]).log(), top)
 
 
 def _logarithm(input: torch.Tensor, dim: int) -> torch.Tensor:
     """Is torch.logcumsumexp. That of exporters has one maximum for all elements,
     and is -inf where those up to there are much smaller."""
-    return _scanned(input, dim, "torch.logcumsumexp", _logarithm_of_sum,
-                    torch.finfo(input.dtype).min)
+    return _scanned(input, dim, "torch.logcumsumexp", _logarithm_of_sum, -math.inf)
 
 
 def _extreme(name: str, combine: Callable, largest: bool) -> Callable:
     """Returns torch.cummax or torch.cummin, whose gradient goes to the last one of
     equal elements. NaN stays."""
     def called(input, dim):
-        full = f"torch.{name}"
-        limits = (torch.finfo if input.is_floating_point() else torch.iinfo)(
-            input.dtype)
-        fixed = input.detach()
-        found = _scanned(fixed, dim, full, combine,
-                         limits.min if largest else limits.max)
-        along = torch.arange(input.size(dim), device=input.device).view(
-            [-1] + [1] * (input.ndim - dim % input.ndim - 1))
+        full, fixed = f"torch.{name}", input.detach()
+        if fixed.dtype == torch.bool:
+            fixed = fixed.to(torch.int32)
+        if fixed.is_floating_point():
+            least, most = -math.inf, math.inf
+        else:
+            least, most = torch.iinfo(fixed.dtype).min, torch.iinfo(fixed.dtype).max
+        found = _scanned(fixed, dim, full, combine, least if largest else most)
+        after = input.ndim - dim % input.ndim - 1 if input.ndim else -1
+        along = torch.arange(_size_of(input, dim, full), device=input.device).view(
+            [-1] * (after >= 0) + [1] * after)
         is_it = (fixed == found) | is_nan(fixed)
         place = _scanned(torch.where(is_it, along, 0), dim, full, torch.maximum, 0)
         return getattr(torch.return_types, name)((input.gather(dim, place), place))

@@ -15,14 +15,15 @@ from ._parts import both, is_nan
 
 def _ranks(rows: torch.Tensor) -> torch.Tensor:
     """Returns how many elements of a row come before each: the smaller ones, and
-    equal ones in front of it. NaN counts as the largest number."""
+    equal ones in front of it. NaN is larger than all numbers."""
     rows = rows.detach()
-    if rows.is_floating_point():
-        rows = torch.where(is_nan(rows), math.inf, rows)
     place = torch.arange(rows.shape[-1], device=rows.device)
     own, other = rows.unsqueeze(-1), rows.unsqueeze(-2)
-    equal_before = (other == own) & (place < place.unsqueeze(-1))
-    return ((other < own) | equal_before).sum(-1)
+    smaller, equal = other < own, other == own
+    if rows.is_floating_point():
+        smaller = smaller | (~is_nan(other) & is_nan(own))
+        equal = equal | (is_nan(other) & is_nan(own))
+    return (smaller | (equal & (place < place.unsqueeze(-1)))).sum(-1)
 
 
 def _of_ranks(rows: torch.Tensor,
@@ -79,8 +80,8 @@ def _median_of_all(input: torch.Tensor, ignores_nan: bool) -> torch.Tensor:
 
 
 def _median(name: str, ignores_nan: bool) -> Callable:
-    """Returns torch.median or torch.nanmedian. Of two elements in the middle it is
-    the lower one."""
+    """Returns torch.median or torch.nanmedian, which are the lower one of two
+    elements in the middle."""
     def called(input, dim=None, keepdim=False):
         if dim is None:
             return _median_of_all(input, ignores_nan)
@@ -132,7 +133,7 @@ def _quantile(ignores_nan: bool) -> Callable:
 
 def _places(sequence, values, *, out_int32=False, right=False, side=None,
             sorter=None):
-    """Is torch.searchsorted: it counts what is in front of each value."""
+    """Is torch.searchsorted, which counts what is in front of each value."""
     if not isinstance(values, torch.Tensor):
         values = torch.as_tensor(values, device=sequence.device)
     if sorter is not None:

@@ -25,11 +25,12 @@ def in_float32(function: Callable) -> Callable:
             return function(*args, **options)
         wide = (one.float() if any(one is two for two in narrow) else one
                 for one in args)
-        return function(*wide, **options).to(narrow[0].dtype)
+        found = function(*wide, **options)
+        return found if options.get("dtype") else found.to(narrow[0].dtype)
     return compute
 
 
 def is_nan(input: torch.Tensor) -> torch.Tensor:
-    """Is torch.isnan, which ONNX has of no whole numbers."""
+    """Is torch.isnan, which ONNX has for floats alone."""
     return (input.isnan() if input.is_floating_point() else
             torch.zeros_like(input, dtype=torch.bool))

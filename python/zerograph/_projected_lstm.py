@@ -41,7 +41,7 @@ def _refuse_packed():
 
 def _lstm(input, hx, weights, *rest):
     """Is torch.lstm, which has the weights of layer after layer, of both directions
-    of each. Of a packed sequence the second and third argument are others."""
+    of each. Its second and third argument are others for a packed sequence."""
     is_packed = isinstance(hx, torch.Tensor)
     given, has_biases, layers, dropout, training, bidirectional, *batch_first = (
         rest if is_packed else (weights, *rest))

@@ -176,12 +176,13 @@ def _scaled_error(z: torch.Tensor) -> torch.Tensor:
 
 
 def _error_rest(input: torch.Tensor) -> torch.Tensor:
-    """Is torch.erfc. That of exporters, 1 - erf, is 0 from 4 on."""
+    """Is torch.erfc. That of exporters, 1 - erf, is 0 from 4 on. Both parts have
+    derivatives of any order."""
     x = _floating(input)
-    z = x.abs()
-    above = _scaled_error(z) * (-z * z).exp()
-    y = torch.where(x < 0, 2 - above, above).detach()
-    return with_gradient(y, x, -2 / math.sqrt(math.pi) * (-x * x).exp())
+    # Above 30 it is 0.
+    above = torch.where(x < 0.5, 0.5, torch.where(x > 30, 30.0, x))
+    return torch.where(x < 0.5, 1 - torch.erf(x),
+                       _scaled_error(above) * (-above * above).exp())
 
 
 def _scaled_error_rest(input: torch.Tensor) -> torch.Tensor:

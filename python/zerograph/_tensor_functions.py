@@ -27,8 +27,11 @@ def _reducing(function, in_place=False):
                             include_self=include_self)
         total, count = (torch.zeros_like(input).scatter_add(dim, index, one)
                         for one in (src, torch.ones_like(src)))
-        mean = ((input + total) / (count + 1) if include_self else
-                torch.where(count > 0, total / count.clamp(min=1), input))
+        rounding = None if input.is_floating_point() else "floor"
+        mean = (torch.div(input + total, count + 1, rounding_mode=rounding)
+                if include_self else
+                torch.where(count > 0, torch.div(
+                    total, count.clamp(min=1), rounding_mode=rounding), input))
         return input.copy_(mean) if in_place else mean
     return called
 
@@ -89,11 +92,11 @@ def _extreme(function, name):
     return called
 
 
-def _of_numbers(comes_first):
-    """Returns torch.fmax or torch.fmin: NaN is chosen of two alone."""
+def _extreme_of_numbers(chosen):
+    """Returns torch.fmax or torch.fmin, which choose NaN where both are NaN."""
     def called(input, other):
-        return torch.where(comes_first(input, other) | is_nan(other), input,
-                           other)
+        return torch.where(is_nan(other), input,
+                           torch.where(is_nan(input), other, chosen(input, other)))
     return called
 
 
@@ -228,8 +231,8 @@ WRITTEN = {
                     _stacked(torch.atleast_2d, 0)),
     torch.dstack: _stacked(torch.atleast_3d, 2),
     torch.column_stack: _stacked(_column, 1),
-    **both("fmax", _of_numbers(torch.ge)),
-    **both("fmin", _of_numbers(torch.le)),
+    **both("fmax", _extreme_of_numbers(torch.maximum)),
+    **both("fmin", _extreme_of_numbers(torch.minimum)),
     torch.conv3d: _convolution,
     torch.hamming_window: _hamming_window,
     **both("istft", _istft),

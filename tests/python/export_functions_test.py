@@ -155,8 +155,8 @@ class ExportFunctions(FunctionCase):
                 found = super().forward(x)
                 slope, = torch.autograd.grad(found.sum(), x, create_graph=True)
                 return found + slope.square().mean((1, 2))
-        names = "lgamma", "erfinv", "inv", "slogdet", "cholesky", "qr"
-        functions = {**POINTWISE, **MATRICES}
+        names = "lgamma", "erfinv", "error", "inv", "slogdet", "cholesky", "qr"
+        functions = {**POINTWISE, **MATRICES, "error": torch.erfc}
         self.same(Penalty({name: functions[name] for name in names}, 4, 4),
                   (self.matrices, self.y))
 
@@ -169,7 +169,8 @@ class ExportFunctions(FunctionCase):
         self.as_pytorch(lambda x: torch.polygamma(1, x), places[10:400])
         self.as_pytorch(torch.erfinv, torch.linspace(-0.999, 0.999, 99))
         self.as_pytorch(lambda x: x.erfc().log(), torch.linspace(-3, 8, 99))
-        self.as_pytorch(special.erfcx, torch.linspace(-3, 50, 99))
+        self.as_pytorch(special.erfcx, torch.linspace(-3, 0, 50))
+        self.as_pytorch(special.erfcx, torch.linspace(0, 20, 50))
         self.as_pytorch(special.ndtri, torch.logspace(-6, -0.01, 99))
         for function in special.i0e, special.i1, special.i1e, torch.i0:
             self.as_pytorch(function, torch.linspace(-6, 6, 50))

@@ -91,6 +91,24 @@ class ExportOrder(FunctionCase):
             self.assertEqual(numbers.cummin(1).indices.tolist(),
                              [[0, 1, 2], [0, 0, 0]])
 
+    def test_infinite_elements(self):
+        """NaN is larger than infinity, and a sum that is infinite stays so."""
+        behind = torch.tensor([math.nan, math.inf, 1, math.inf])
+        below = torch.tensor([-math.inf, -math.inf, 1, 2])
+        with WrittenFunctions():
+            self.assertEqual(behind[[0, 1, 3]].nanmedian(), math.inf)
+            self.assertEqual(tuple(behind[:3].kthvalue(2)), (math.inf, 1))
+            self.assertEqual(behind.nanquantile(1.0, interpolation="lower"), math.inf)
+            self.assertEqual(below.cummax(0).indices.tolist(), [0, 1, 2, 3])
+            self.assertEqual(torch.tensor(3.0).cummin(0).values, 3)
+            self.assertEqual(torch.tensor([False, True]).cummax(0).indices.tolist(),
+                             [0, 1])
+            self.assertEqual(below.logcumsumexp(0)[:3].tolist(),
+                             [-math.inf, -math.inf, 1])
+        self.as_pytorch(lambda x: torch.cat([x[:1], torch.full_like(x[:1], math.inf),
+                                             x[1:]]).logcumsumexp(0),
+                        torch.tensor([1.0, 2]))
+
     def test_places(self):
         steps = torch.tensor([-1.0, 0, 0, 1])
         values = torch.tensor([[-2.0, -1, 0], [0.5, 1, math.nan]])

@@ -15,6 +15,7 @@ from export_models import Classifier, ExportCase  # noqa: E402
 from support import main  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
+from zerograph._functions import WrittenFunctions  # noqa: E402
 
 fft = torch.fft
 WINDOW = torch.hann_window(8)
@@ -160,8 +161,16 @@ class ExportTensors(ExportCase):
 
     def test_the_larger_of_numbers(self):
         part = torch.where(torch.arange(24) < 9, math.nan, 0.1)
+        # Of equal ones each has half of the gradient.
         self.computes(lambda x: torch.fmax(x, x.flip(1)) + x.fmin(part),
-                      lambda x: torch.fmax(part, x))
+                      lambda x: torch.fmax(part, x),
+                      lambda x: torch.fmax(x, x.detach()))
+
+    def test_means_of_whole_numbers(self):
+        with WrittenFunctions():
+            mean = torch.tensor([-1, 4]).scatter_reduce(
+                0, torch.tensor([0]), torch.tensor([-2]), "mean")
+        self.assertEqual(mean.tolist(), [-2, 4])
 
     def test_random_numbers(self):
         """They are others in each step, and are distributed as PyTorch's."""
