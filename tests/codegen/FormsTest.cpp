@@ -61,6 +61,14 @@ std::string storedColumns(int64_t rows, int64_t cols) {
          "\n  }\n  nn.return\n}";
 }
 
+std::vector<Bytes> randomBytes(CompiledKernel &kernel) {
+  std::vector<Bytes> arguments;
+  for (const Tensor &argument : kernel.randomArguments(3)) {
+    arguments.push_back(toBytes(argument));
+  }
+  return arguments;
+}
+
 TEST(Columns, StoreWhatTheyAddUp) {
   for (int64_t cols : {1, 10, 16, 37, 264}) {
     for (int64_t rows : {2, 5, 64, 65, 201}) {
@@ -73,10 +81,7 @@ TEST(Columns, StoreWhatTheyAddUp) {
 TEST(Columns, StoreWhereTheyRead) {
   CompiledKernel kernel(storedColumns(201, 264));
   ASSERT_TRUE(kernel.ok()) << kernel.diagnostics();
-  std::vector<Bytes> arguments;
-  for (const Tensor &argument : kernel.randomArguments(3)) {
-    arguments.push_back(toBytes(argument));
-  }
+  std::vector<Bytes> arguments = randomBytes(kernel);
   CudaKernels cuda({kernel.kernel()});
   ASSERT_TRUE(cuda.ok());
   std::vector<Bytes> apart = cuda.run(0, arguments);
@@ -91,10 +96,7 @@ TEST(Columns, StoreWhereTheyRead) {
 TEST(Columns, TheLastBlockAddsUp) {
   CompiledKernel kernel(storedColumns(1100, 264));
   ASSERT_TRUE(kernel.ok()) << kernel.diagnostics();
-  std::vector<Bytes> arguments;
-  for (const Tensor &argument : kernel.randomArguments(3)) {
-    arguments.push_back(toBytes(argument));
-  }
+  std::vector<Bytes> arguments = randomBytes(kernel);
   CudaKernels cuda({kernel.kernel()});
   ASSERT_TRUE(cuda.ok());
   std::vector<Bytes> expected = kernel.run(arguments);

@@ -1,9 +1,9 @@
 //===- Columns.cpp - kernels that reduce the rows of each column ----------===//
 //
 // Neighbouring threads have neighbouring columns, each as many as one access
-// has, where it can. Where columns are longer than a block of rows, every thread
-// leaves the sums of one in scratch; the last block of threads that has some
-// columns adds these up, in the order of their rows.
+// has, where it can. Where columns are longer than a block of rows, every
+// thread leaves the sums of one in scratch; the last block of threads that has
+// some columns adds these up, in the order of their rows.
 //
 //===----------------------------------------------------------------------===//
 
