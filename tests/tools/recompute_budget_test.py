@@ -26,7 +26,7 @@ class RecomputeBudget(Case):
         *_, units = self.compiled("--recompute", "units")
         self.assertLess(least, units)
         self.assertLess(units, most)
-        recomputed, peaks = [], []
+        costs, peaks = [], []
         for i in range(20):
             budget = most - (most - least) * i // 19
             note, plan, peak = self.compiled(
@@ -35,12 +35,13 @@ class RecomputeBudget(Case):
             self.assertLessEqual(peak, budget)
             self.assertIn(f"for --memory device={budget}: --recompute ", note)
             peaks.append(peak)
-            recomputed.append((self.inspect("x.zgplan")["recomputed"], -peak))
+            cost = self.inspect("x.zgplan")["costs"]
+            costs.append((cost["read"] + cost["written"], -peak))
             if i == 0:
                 self.assertEqual(plan, none)
                 self.assertIn("--recompute none is enough", note)
         self.assertEqual(peaks, sorted(peaks, reverse=True))
-        self.assertEqual(recomputed, sorted(recomputed))
+        self.assertEqual(costs, sorted(costs))
         self.assertGreater(len(set(peaks)), 4)
         self.assertEqual(peaks[-1], least)
         self.assertIn("--recompute units --offload-activations cpu", note)
