@@ -12,11 +12,13 @@ from ._library import Error
 from ._parts import both, in_float32, is_nan
 
 
-def _size_of(input: torch.Tensor, dim: int, name: str) -> int:
+def size_of(input: torch.Tensor, dim: int, name: str) -> int:
+    """Returns the size of a dim, which must be fixed."""
     size = input.size(dim) if input.ndim else 1
     if isinstance(size, torch.SymInt):
         raise Error(f"{name} along a dim whose size may vary, as that of "
-                    "samples: zg.export writes it out for a fixed size alone")
+                    "samples: zg.export writes it out for a fixed size alone "
+                    "(zg.compile with micro_batch=)")
     return int(size)  # it is a tensor in the older exporter
 
 
@@ -24,7 +26,7 @@ def _scanned(value: torch.Tensor, dim: int, name: str, combine: Callable,
              nothing: float) -> torch.Tensor:
     """Combines all elements up to each, with `nothing` before the first: each step
     takes what is twice as far before."""
-    size, step = _size_of(value, dim, name), 1
+    size, step = size_of(value, dim, name), 1
     while step < size:
         first = torch.full_like(value.narrow(dim, 0, step), nothing)
         before = value.narrow(dim, 0, size - step)
@@ -69,7 +71,7 @@ def _extreme(name: str, combine: Callable, largest: bool) -> Callable:
             least, most = torch.iinfo(fixed.dtype).min, torch.iinfo(fixed.dtype).max
         found = _scanned(fixed, dim, full, combine, least if largest else most)
         after = input.ndim - dim % input.ndim - 1 if input.ndim else -1
-        along = torch.arange(_size_of(input, dim, full), device=input.device).view(
+        along = torch.arange(size_of(input, dim, full), device=input.device).view(
             [-1] * (after >= 0) + [1] * after)
         is_it = (fixed == found) | is_nan(fixed)
         place = _scanned(torch.where(is_it, along, 0), dim, full, torch.maximum, 0)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import torch
 
+from ._cumulative_functions import size_of
 from ._parts import both, is_nan
 
 
@@ -55,6 +56,12 @@ def _or_nan(rows: torch.Tensor, found: torch.Tensor,
     return torch.where(missing, math.nan, found)
 
 
+def _first_nan(rows: torch.Tensor) -> torch.Tensor:
+    """Returns the place of each row's first NaN, or how many elements it has."""
+    place = torch.arange(rows.shape[-1], device=rows.device)
+    return torch.where(is_nan(rows), place, rows.shape[-1]).amin(-1, keepdim=True)
+
+
 def _rows_of(input: torch.Tensor, dim: int) -> torch.Tensor:
     return input.transpose(dim, -1) if input.ndim else input.unsqueeze(0)
 
@@ -87,6 +94,9 @@ def _median(name: str, ignores_nan: bool) -> Callable:
             return _median_of_all(input, ignores_nan)
         rows = _rows_of(input, dim)
         found, place = _of_ranks(rows, _last_rank(rows, ignores_nan) // 2)
+        if rows.is_floating_point() and not ignores_nan:
+            place = torch.where(is_nan(rows).any(-1, keepdim=True),
+                                _first_nan(rows), place)
         found = _or_nan(rows, found, ignores_nan)
         return getattr(torch.return_types, name)(tuple(
             _back(one, input, dim, keepdim) for one in (found, place)))
@@ -94,7 +104,11 @@ def _median(name: str, ignores_nan: bool) -> Callable:
 
 
 def _kth_value(input, k, dim=-1, keepdim=False):
-    """Is torch.kthvalue."""
+    """Is torch.kthvalue. Of fewer elements than k there is none, so the number of
+    them may not vary."""
+    if not 1 <= k <= size_of(input, dim, "torch.kthvalue"):
+        raise RuntimeError(f"kthvalue(): k is {k}, and there are "
+                           f"{input.shape[dim] if input.ndim else 1} elements")
     found = _of_ranks(_rows_of(input, dim),
                       torch.full((1,), k - 1, device=input.device))
     return torch.return_types.kthvalue(tuple(
@@ -131,9 +145,10 @@ def _quantile(ignores_nan: bool) -> Callable:
     return called
 
 
-def _places(sequence, values, *, out_int32=False, right=False, side=None,
+def _places(sorted_sequence, input, *, out_int32=False, right=False, side=None,
             sorter=None):
     """Is torch.searchsorted, which counts what is in front of each value."""
+    sequence, values = sorted_sequence, input
     if not isinstance(values, torch.Tensor):
         values = torch.as_tensor(values, device=sequence.device)
     if sorter is not None:

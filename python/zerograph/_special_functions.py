@@ -261,3 +261,13 @@ _WRITTEN: dict[Callable, Callable] = {
 
 WRITTEN = {function: in_float32(written)
            for function, written in _WRITTEN.items()}
+
+
+def _in_place(written: Callable) -> Callable:
+    """Returns the function that overwrites its first argument."""
+    return lambda input, *args: input.copy_(written(input, *args))
+
+
+WRITTEN.update({getattr(torch.Tensor, f"{name}_"): _in_place(
+    WRITTEN[getattr(torch.Tensor, name)])
+    for name in ("erfc", "lgamma", "digamma", "erfinv", "hypot", "i0")})

@@ -98,6 +98,9 @@ class ExportOrder(FunctionCase):
         with WrittenFunctions():
             self.assertEqual(behind[[0, 1, 3]].nanmedian(), math.inf)
             self.assertEqual(tuple(behind[:3].kthvalue(2)), (math.inf, 1))
+            self.assertEqual(behind.roll(1).median(0).indices, 1)
+            with self.assertRaisesRegex(RuntimeError, "k is 5, and there are 4"):
+                behind.kthvalue(5)
             self.assertEqual(behind.nanquantile(1.0, interpolation="lower"), math.inf)
             self.assertEqual(below.cummax(0).indices.tolist(), [0, 1, 2, 3])
             self.assertEqual(torch.tensor(3.0).cummin(0).values, 3)
