@@ -25,10 +25,11 @@ std::unique_ptr<Pass> createWidenHalf(const TargetInfo &target = plainTarget());
 std::unique_ptr<Pass>
 createWidenProducts(const TargetInfo &target = plainTarget());
 
-/// `nn-store-beside-columns` and `nn-join-columns`: who shares the rows of
-/// columns.
+/// `nn-store-beside-columns`: who shares the rows of columns.
 std::unique_ptr<Pass>
 createStoreBesideColumns(const TargetInfo &target = plainTarget());
+
+/// `nn-join-columns`: whether kernels are launched.
 std::unique_ptr<Pass>
 createJoinColumns(const TargetInfo &target = plainTarget());
 

@@ -104,7 +104,9 @@ struct StoreBesideColumnsPass
     });
     for (nn::KernelOp columns : kernels) {
       nn::KernelOp maker = makerOf(columns, target);
-      joined += maker && joinKernels(maker, columns, maker) ? 1 : 0;
+      if (maker && joinKernels(maker, columns, maker)) {
+        ++joined;
+      }
     }
     eraseUnreadNames(getOperation());
   }

@@ -47,7 +47,7 @@ struct Buffer {
   Lines *lines = nullptr;
   /// Touched elements are noted here, if the element is not 0; may be null.
   Touched *touched = nullptr;
-  /// Whether only atomic operations touch it, which are in no conflict.
+  /// True if only atomic operations may touch it; any order of these is right.
   bool counts = false;
 };
 

@@ -15,6 +15,9 @@ public:
   plan::ReduceScatter reduce;
   uint64_t part_bytes = 0; // that a rank gives another
 
+  /// Makes what it needs besides these, once they are set.
+  virtual absl::Status open() { return absl::OkStatus(); }
+
 protected:
   void count(TrafficCount &traffic) const override {
     traffic.reduce += (self.world - 1) * part_bytes;
@@ -31,8 +34,7 @@ class NcclExactReduceScatter final : public NcclReduceScatter {
 public:
   using NcclReduceScatter::NcclReduceScatter;
 
-  /// Makes what it shares with others of the rank, if it adds up beside.
-  absl::Status open() {
+  absl::Status open() override {
     uint64_t half = reduce.chunk_bytes() / 2 / kAlignment * kAlignment;
     overlaps = half >= kLeastHalf && part_bytes > half;
     chunk = overlaps ? half : reduce.chunk_bytes();
@@ -129,8 +131,6 @@ class NcclFastReduceScatter final : public NcclReduceScatter {
 public:
   using NcclReduceScatter::NcclReduceScatter;
 
-  absl::Status open() { return absl::OkStatus(); }
-
 protected:
   absl::Status enqueue(CUstream stream) override {
     bool wide = reduce.accumulator() == plan::F64;
@@ -167,17 +167,16 @@ zerograph::bindNcclReduceScatter(NcclRank &rank,
         "it has ", ranges.size(), " accesses, expected gradients, a shard",
         staged ? " and staging" : ""));
   }
-  auto make =
-      [&](auto bound) -> absl::StatusOr<std::unique_ptr<NcclCollective>> {
-    bound->reduce = reduce;
-    bound->part_bytes = ranges[0].bytes / rank.world;
-    ZG_RETURN_IF_ERROR(bound->open());
-    return bound;
-  };
-  const char *what = "reduce_scatter";
-  return reduce.any_order()
-             ? make(std::make_unique<NcclFastReduceScatter>(
-                   rank, std::move(site), what, std::move(addresses)))
-             : make(std::make_unique<NcclExactReduceScatter>(
-                   rank, std::move(site), what, std::move(addresses)));
+  std::unique_ptr<NcclReduceScatter> bound;
+  if (reduce.any_order()) {
+    bound = std::make_unique<NcclFastReduceScatter>(
+        rank, std::move(site), "reduce_scatter", std::move(addresses));
+  } else {
+    bound = std::make_unique<NcclExactReduceScatter>(
+        rank, std::move(site), "reduce_scatter", std::move(addresses));
+  }
+  bound->reduce = reduce;
+  bound->part_bytes = ranges[0].bytes / rank.world;
+  ZG_RETURN_IF_ERROR(bound->open());
+  return bound;
 }
