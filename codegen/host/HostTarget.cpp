@@ -71,19 +71,24 @@ FailureOr<HostTarget> zg::parseHostTarget(StringRef text, std::string &error) {
   return HostTarget{"", join(features), isa};
 }
 
-void zg::multiplyBf16(HostTarget &target) {
-  constexpr char kFeature[] = "avx512bf16";
+void zg::multiplyBf16(HostTarget &target, bool amx) {
   SmallVector<StringRef> names;
   StringRef(target.features).split(names, ",");
-  if (llvm::is_contained(names, "+avx512f") &&
-      llvm::sys::getHostCPUFeatures().lookup(kFeature)) {
-    std::set<std::string> features = {kFeature};
-    for (StringRef name : names) {
-      features.insert(name.drop_front().str());
-    }
-    target.features = join(features);
-    target.multipliesBf16 = true;
+  std::set<std::string> features;
+  for (StringRef name : names) {
+    features.insert(name.drop_front().str());
   }
+  llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
+  if (!features.count("avx512f") || !host.lookup("avx512bf16")) {
+    return;
+  }
+  features.insert("avx512bf16"); // which rounds, too
+  target.bf16 = Bf16Products::avx512;
+  if (amx && host.lookup("amx-bf16")) {
+    features.insert({"amx-bf16", "amx-tile"});
+    target.bf16 = Bf16Products::amx;
+  }
+  target.features = join(features);
 }
 
 FailureOr<HostTarget> zg::parseHostTarget(StringRef text) {

@@ -14,6 +14,10 @@ class TargetMachine;
 
 namespace mlir::zg {
 
+/// Says how attention multiplies bf16: in f32, or by these instructions, which
+/// add up in other orders.
+enum class Bf16Products { none, avx512, amx };
+
 /// The instructions that generated code may use.
 struct HostTarget {
   /// A processor name for tuning alone; empty means generic. Never derived
@@ -26,9 +30,8 @@ struct HostTarget {
   std::string isa = "";
   /// True if plans call the library at all.
   bool library = true;
-  /// True if attention multiplies bf16, as the library does, by AVX512-BF16,
-  /// which is among the features: other bits than those of f32.
-  bool multipliesBf16 = false;
+  /// Says which of the features attention multiplies bf16 by.
+  Bf16Products bf16 = Bf16Products::none;
 };
 
 /// Parses "native" (this machine's features), "x86-64-v3" or "x86-64-v4".
@@ -39,8 +42,10 @@ FailureOr<HostTarget> parseHostTarget(StringRef text, std::string &error);
 /// The same, with the error on stderr.
 FailureOr<HostTarget> parseHostTarget(StringRef text);
 
-/// Lets attention multiply bf16 where this machine, and the target, can.
-void multiplyBf16(HostTarget &target);
+/// Lets attention multiply bf16 where this machine, and the target, can: by AMX
+/// if `amx`, which a process must have asked the system for, as the library
+/// does when it starts.
+void multiplyBf16(HostTarget &target, bool amx);
 
 namespace host {
 /// LLVM's view of the target; null, with `error` set, if LLVM has none.

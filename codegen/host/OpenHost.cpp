@@ -43,7 +43,7 @@ absl::StatusOr<Target> zg::openHost(const TargetOptions &asked) {
   }
   bool multiplies = options.precision == "bf16" && zerograph::multipliesBf16();
   if (library && multiplies) {
-    multiplyBf16(target);
+    multiplyBf16(target, zerograph::hasAmx());
   }
   Target host;
   host.info = std::make_unique<HostTargetInfo>(library, convolution);

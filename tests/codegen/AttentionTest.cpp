@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/device/host/LibraryCall.h"
 #include "tests/codegen/CudaRun.h"
 #include "tests/codegen/DifferentiatedAttention.h"
 #include "tests/codegen/KernelRun.h"
@@ -119,16 +120,15 @@ std::vector<Bytes> onHost(Operation *op, ArrayRef<Bytes> operands) {
   return runOnHost(op, operands, *parseHostTarget("native"));
 }
 
-/// Returns this machine's target, if it multiplies bf16.
-std::optional<HostTarget> targetOfBf16() {
+/// Returns this machine's target, if it multiplies bf16 by `products`.
+std::optional<HostTarget> targetOf(Bf16Products products) {
+  bool amx = products == Bf16Products::amx;
+  if (amx && !zerograph::hasAmx()) {
+    return std::nullopt;
+  }
   HostTarget target = *parseHostTarget("native");
-  multiplyBf16(target);
-  return target.multipliesBf16 ? std::optional(target) : std::nullopt;
-}
-
-std::vector<Bytes> onHostInBf16(Operation *op, ArrayRef<Bytes> operands) {
-  return runOnHost(op, operands, *targetOfBf16(),
-                   BFloat16Type::get(op->getContext()));
+  multiplyBf16(target, amx);
+  return target.bf16 == products ? std::optional(target) : std::nullopt;
 }
 
 std::vector<Bytes> onCuda(Operation *op, ArrayRef<Bytes> operands) {
@@ -299,20 +299,36 @@ TEST_P(TensorAttention, IsNearPlainLoops) {
   expectNearPlainLoops(GetParam(), onTensorCores);
 }
 
-class Bf16Attention : public ::testing::TestWithParam<AttentionCase> {};
+constexpr Bf16Products kBf16Products[] = {Bf16Products::avx512,
+                                          Bf16Products::amx};
 
-TEST_P(Bf16Attention, IsNearPlainLoops) {
-  if (!targetOfBf16()) {
-    GTEST_SKIP() << "this processor has no AVX512-BF16";
-  }
-  expectNearPlainLoops(GetParam(), onHostInBf16);
+std::string nameOf(Bf16Products products) {
+  return products == Bf16Products::amx ? "Amx" : "Avx512";
 }
 
-// Elements of other types are multiplied in f32, with the bits of others.
-TEST(AttentionForms, AvxMultipliesBf16Alone) {
-  std::optional<HostTarget> target = targetOfBf16();
+class Bf16Attention
+    : public ::testing::TestWithParam<std::tuple<AttentionCase, Bf16Products>> {
+};
+
+TEST_P(Bf16Attention, IsNearPlainLoops) {
+  auto [attention, products] = GetParam();
+  std::optional<HostTarget> target = targetOf(products);
   if (!target) {
-    GTEST_SKIP() << "this processor has no AVX512-BF16";
+    GTEST_SKIP() << "this processor has no " << nameOf(products) << "-BF16";
+  }
+  expectNearPlainLoops(attention, [&](Operation *op, ArrayRef<Bytes> operands) {
+    return runOnHost(op, operands, *target,
+                     BFloat16Type::get(op->getContext()));
+  });
+}
+
+class Bf16Alone : public ::testing::TestWithParam<Bf16Products> {};
+
+// Elements of other types are multiplied in f32, with the bits of others.
+TEST_P(Bf16Alone, HasOtherBits) {
+  std::optional<HostTarget> target = targetOf(GetParam());
+  if (!target) {
+    GTEST_SKIP() << "this processor has no " << nameOf(GetParam()) << "-BF16";
   }
   for (const char *element : {"f32", "f16", "f64", "bf16"}) {
     bool isBf16 = element == std::string("bf16");
@@ -438,8 +454,15 @@ std::vector<AttentionCase> casesOfBf16() {
   return cases;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Bf16Attention, ::testing::ValuesIn(casesOfBf16()),
-                         [](const auto &info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(All, Bf16Attention,
+                         ::testing::Combine(::testing::ValuesIn(casesOfBf16()),
+                                            ::testing::ValuesIn(kBf16Products)),
+                         [](const auto &info) {
+                           return nameOf(std::get<1>(info.param)) +
+                                  std::get<0>(info.param).name;
+                         });
+INSTANTIATE_TEST_SUITE_P(All, Bf16Alone, ::testing::ValuesIn(kBf16Products),
+                         [](const auto &info) { return nameOf(info.param); });
 INSTANTIATE_TEST_SUITE_P(All, TensorAttention,
                          ::testing::ValuesIn(casesOfTensorCores()),
                          [](const auto &info) { return info.param.name; });

@@ -192,7 +192,9 @@ private:
 /// type, and a library multiplies it so elsewhere in the plan. Else null.
 Type multipliedType(const AttentionLoops &loops, const HostTarget &target) {
   Type stored = loops.storedElement();
-  return target.multipliesBf16 && stored && stored.isBF16() ? stored : Type();
+  return target.bf16 != Bf16Products::none && stored && stored.isBF16()
+             ? stored
+             : Type();
 }
 
 } // namespace
@@ -211,7 +213,9 @@ FailureOr<WorkRange> host::emitAttention(ImplicitLocOpBuilder &b,
   TileProducts products;
   products.vectors = bits / (kLanes * loops.element.getIntOrFloatBitWidth());
   Type multiplied = multipliedType(loops, target);
-  products.pairs = bool(multiplied);
+  if (multiplied) {
+    products.bf16 = target.bf16;
+  }
   if (loops.isGradient()) {
     emitAttentionGradient(body, loops, products);
   } else {

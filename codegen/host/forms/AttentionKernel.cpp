@@ -7,10 +7,12 @@ using namespace mlir::zg;
 using namespace mlir::zg::host;
 
 void AttentionKernel::run() {
+  tiles.begin();
   body.loop(body.begin, body.end, 1, {}, [&](Value item, ValueRange) {
     emit(item);
     return SmallVector<Value>();
   });
+  tiles.finish();
 }
 
 Value AttentionKernel::maskOf(Value query) {

@@ -36,7 +36,7 @@ protected:
   /// another, or by the size of a head.
   static int64_t largestFactor(const nn::AttentionShape &shape) {
     int64_t side = std::max({kBlock, shape.size, shape.valueSize});
-    return kBlock * int64_t(llvm::alignTo(side, kLanes));
+    return kBlock * int64_t(llvm::alignTo(side, 2 * kLanes));
   }
 
   virtual void emit(Value item) = 0;

@@ -16,20 +16,41 @@ constexpr int64_t kRows = 4;
 
 } // namespace
 
+int64_t TileProducts::depthGrain() const {
+  return bf16 == Bf16Products::amx ? 2 * MatrixRegisters::kSide : 2;
+}
+
+int64_t TileProducts::rowGrain() const {
+  // Rows of one product are the depth of another.
+  return std::max(kRows, depthGrain());
+}
+
 AttentionTiles::AttentionTiles(HostBody &body, Type element,
                                TileProducts products, int64_t largest)
     : body(body), l(body.lanes), element(element), products(products),
-      largest(largest), leftScratch(allocateScratch()),
+      largest(largest), registers(body), leftScratch(allocateScratch()),
       rightScratch(allocateScratch()) {}
 
 Value AttentionTiles::allocateScratch() {
-  return products.pairs ? host::allocate(l, l.b.getI32Type(), largest / 2)
-                        : Value();
+  return products.pairs() ? host::allocate(l, l.b.getI32Type(), largest / 2)
+                          : Value();
+}
+
+void AttentionTiles::begin() {
+  if (products.bf16 == Bf16Products::amx) {
+    registers.configure();
+  }
+}
+
+void AttentionTiles::finish() {
+  if (products.bf16 == Bf16Products::amx) {
+    registers.release();
+  }
 }
 
 Tile AttentionTiles::allocate(int64_t rows, int64_t cols) {
   Tile tile;
-  tile.rows = int64_t(llvm::alignTo(rows, kRows));
+  tile.rows = int64_t(llvm::alignTo(rows, products.rowGrain()));
   tile.cols = int64_t(llvm::alignTo(cols, kLanes));
   tile.pointer = host::allocate(l, element, tile.rows * tile.cols);
   return tile;
@@ -113,65 +134,111 @@ void AttentionTiles::transpose(const Tile &from, const Tile &to) {
             });
 }
 
+Value AttentionTiles::roundUpToGrain(Value depth) {
+  int64_t grain = products.depthGrain();
+  Value above = l.add(depth, l.index(grain - 1));
+  return l.b.create<arith::AndIOp>(above, l.index(-grain));
+}
+
 Tile AttentionTiles::pairInRows(const Tile &tile, Value depth, Value scratch) {
   PairsOfBf16 pairs(l);
-  Tile paired = {scratch, tile.rows, tile.cols / 2, /*paired=*/true};
-  body.loop(l.index(0), depth, kLanes, {}, [&](Value col, ValueRange) {
-    Value inside = l.maskBelow(l.sub(depth, col));
-    Value pair = l.b.create<arith::ShRUIOp>(col, l.index(1));
-    body.loop(l.index(0), l.index(tile.rows), 1, {},
-              [&](Value row, ValueRange) {
-                Value from = l.add(l.mul(row, l.index(tile.cols)), col);
-                Value to = l.add(l.mul(row, l.index(paired.cols)), pair);
-                pairs.storeRow(body.address(scratch, to, l.b.getI32Type()),
-                               body.load(tile.pointer, from, element,
-                                         /*asVector=*/true, inside));
-                return SmallVector<Value>();
-              });
-    return SmallVector<Value>();
-  });
+  int64_t cols = llvm::alignTo(tile.cols, products.depthGrain());
+  Tile paired = {scratch, tile.rows, cols / 2, /*paired=*/true};
+  body.loop(l.index(0), roundUpToGrain(depth), kLanes, {},
+            [&](Value col, ValueRange) {
+              Value inside = l.maskBelow(l.sub(depth, col));
+              Value pair = l.b.create<arith::ShRUIOp>(col, l.index(1));
+              body.loop(
+                  l.index(0), l.index(tile.rows), 1, {},
+                  [&](Value row, ValueRange) {
+                    Value from = l.add(l.mul(row, l.index(tile.cols)), col);
+                    Value to = l.add(l.mul(row, l.index(paired.cols)), pair);
+                    pairs.storeRow(body.address(scratch, to, l.b.getI32Type()),
+                                   body.load(tile.pointer, from, element,
+                                             /*asVector=*/true, inside));
+                    return SmallVector<Value>();
+                  });
+              return SmallVector<Value>();
+            });
   return paired;
 }
 
+Value AttentionTiles::pairBelow(const Tile &tile, Value row, Value col,
+                                Value depth) {
+  auto load = [&](Value from) {
+    Value offset = l.add(l.mul(from, l.index(tile.cols)), col);
+    Value lanes =
+        body.load(tile.pointer, offset, element, /*asVector=*/true, {});
+    Value exists = l.compare(arith::CmpIPredicate::slt, from, depth);
+    return l.select(exists, lanes, l.zero(lanes.getType()));
+  };
+  return PairsOfBf16(l).join(load(row), load(l.add(row, l.index(1))));
+}
+
 Tile AttentionTiles::pairOfRows(const Tile &tile, Value depth, Value scratch) {
-  PairsOfBf16 pairs(l);
-  body.loop(l.index(0), depth, 2, {}, [&](Value row, ValueRange) {
-    Value second = l.add(row, l.index(1));
-    Value exists = l.compare(arith::CmpIPredicate::slt, second, depth);
-    Value pair = l.b.create<arith::ShRUIOp>(row, l.index(1));
-    body.loop(l.index(0), l.index(tile.cols), kLanes, {},
-              [&](Value col, ValueRange) {
-                auto place = [&](Value of) {
-                  return l.add(l.mul(of, l.index(tile.cols)), col);
-                };
-                auto load = [&](Value from) {
-                  return body.load(tile.pointer, place(from), element,
-                                   /*asVector=*/true, {});
-                };
-                Value lower = load(row), upper = load(second);
-                upper = l.select(exists, upper, l.zero(upper.getType()));
-                body.store(scratch, place(pair), pairs.join(lower, upper), {});
-                return SmallVector<Value>();
-              });
-    return SmallVector<Value>();
-  });
+  body.loop(l.index(0), roundUpToGrain(depth), 2, {},
+            [&](Value row, ValueRange) {
+              Value pair = l.b.create<arith::ShRUIOp>(row, l.index(1));
+              Value start = l.mul(pair, l.index(tile.cols));
+              body.loop(l.index(0), l.index(tile.cols), kLanes, {},
+                        [&](Value col, ValueRange) {
+                          body.store(scratch, l.add(start, col),
+                                     pairBelow(tile, row, col, depth), {});
+                          return SmallVector<Value>();
+                        });
+              return SmallVector<Value>();
+            });
   return {scratch, tile.rows / 2, tile.cols, /*paired=*/true};
+}
+
+Tile AttentionTiles::pairTransposed(const Tile &tile, Value depth,
+                                    Value scratch) {
+  Tile paired = {scratch, tile.cols, tile.rows / 2, /*paired=*/true};
+  body.loop(l.index(0), roundUpToGrain(depth), 2 * kLanes, {},
+            [&](Value row, ValueRange) {
+              Value pair = l.b.create<arith::ShRUIOp>(row, l.index(1));
+              body.loop(l.index(0), l.index(tile.cols), kLanes, {},
+                        [&](Value col, ValueRange) {
+                          pairTransposedBlock(tile, row, col, depth, paired,
+                                              pair);
+                          return SmallVector<Value>();
+                        });
+              return SmallVector<Value>();
+            });
+  return paired;
+}
+
+void AttentionTiles::pairTransposedBlock(const Tile &tile, Value row, Value col,
+                                         Value depth, const Tile &paired,
+                                         Value pair) {
+  SmallVector<Value> lines;
+  for (int64_t lane = 0; lane < kLanes; ++lane) {
+    lines.push_back(pairBelow(tile, l.add(row, l.index(2 * lane)), col, depth));
+  }
+  l.transpose(lines);
+  for (int64_t lane = 0; lane < kLanes; ++lane) {
+    Value line = l.mul(l.add(col, l.index(lane)), l.index(paired.cols));
+    body.store(paired.pointer, l.add(line, pair), lines[lane], {});
+  }
 }
 
 LeftFactor AttentionTiles::prepare(const LeftFactor &left, Value depth,
                                    Value scratch) {
-  if (!products.pairs || left.tile.paired) {
+  if (!products.pairs() || left.tile.paired) {
     return left;
   }
-  return {left.transposed ? pairOfRows(left.tile, depth, scratch)
-                          : pairInRows(left.tile, depth, scratch),
-          left.transposed};
+  if (!left.transposed) {
+    return LeftFactor::plain(pairInRows(left.tile, depth, scratch));
+  }
+  return products.bf16 == Bf16Products::amx
+             ? LeftFactor::plain(pairTransposed(left.tile, depth, scratch))
+             : LeftFactor::transpose(pairOfRows(left.tile, depth, scratch));
 }
 
 Tile AttentionTiles::prepareRight(const Tile &tile, Value depth,
                                   Value scratch) {
-  return products.pairs && !tile.paired ? pairOfRows(tile, depth, scratch)
-                                        : tile;
+  return products.pairs() && !tile.paired ? pairOfRows(tile, depth, scratch)
+                                          : tile;
 }
 
 void AttentionTiles::multiplyBlock(const Tile &c, const LeftFactor &a,
@@ -182,7 +249,7 @@ void AttentionTiles::multiplyBlock(const Tile &c, const LeftFactor &a,
                  l.index(number * kLanes));
   };
   PairsOfBf16 pairs(l);
-  Type factor = products.pairs ? l.b.getI32Type() : element;
+  Type factor = products.pairs() ? l.b.getI32Type() : element;
   SmallVector<Value> sums;
   for (int64_t r = 0; r < kRows; ++r) {
     for (int64_t u = 0; u < count; ++u) {
@@ -205,8 +272,8 @@ void AttentionTiles::multiplyBlock(const Tile &c, const LeftFactor &a,
                                          /*asVector=*/false, {}));
           for (int64_t u = 0; u < count; ++u) {
             Value sum = carried[next.size()];
-            next.push_back(products.pairs ? pairs.addDot(sum, left, right[u])
-                                          : l.fma(left, right[u], sum));
+            next.push_back(products.pairs() ? pairs.addDot(sum, left, right[u])
+                                            : l.fma(left, right[u], sum));
           }
         }
         return next;
@@ -219,12 +286,79 @@ void AttentionTiles::multiplyBlock(const Tile &c, const LeftFactor &a,
   }
 }
 
+void AttentionTiles::multiplyRegisters(const Tile &c, const Tile &a,
+                                       const Tile &b, Value depth, Value row,
+                                       Value col, int64_t rows, int64_t cols) {
+  constexpr int64_t kSide = MatrixRegisters::kSide;
+  // Those of c come first, row by row, then those of a, and of b.
+  int64_t firstOfA = rows * cols, firstOfB = firstOfA + rows;
+  auto address = [&](const Tile &tile, Value tileRow, Value tileCol) {
+    Value offset = l.add(l.mul(tileRow, l.index(tile.cols)), tileCol);
+    return body.address(tile.pointer, offset, l.b.getI32Type());
+  };
+  auto after = [&](Value first, int64_t number) {
+    return l.add(first, l.index(number * kSide));
+  };
+  auto forSums = [&](llvm::function_ref<void(int64_t, Value)> emit) {
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t u = 0; u < cols; ++u) {
+        emit(r * cols + u, address(c, after(row, r), after(col, u)));
+      }
+    }
+  };
+  forSums(
+      [&](int64_t sums, Value at) { registers.load(sums, at, 4 * c.cols); });
+  body.loop(l.index(0), depth, kSide, {}, [&](Value pair, ValueRange) {
+    for (int64_t r = 0; r < rows; ++r) {
+      registers.load(firstOfA + r, address(a, after(row, r), pair), 4 * a.cols);
+    }
+    for (int64_t u = 0; u < cols; ++u) {
+      registers.load(firstOfB + u, address(b, pair, after(col, u)), 4 * b.cols);
+    }
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t u = 0; u < cols; ++u) {
+        registers.addProduct(r * cols + u, firstOfA + r, firstOfB + u);
+      }
+    }
+    return SmallVector<Value>();
+  });
+  forSums(
+      [&](int64_t sums, Value at) { registers.store(sums, at, 4 * c.cols); });
+}
+
+void AttentionTiles::multiplyByAmx(const Tile &c, const Tile &a, const Tile &b,
+                                   Value depth) {
+  constexpr int64_t kSide = MatrixRegisters::kSide;
+  // Emits pairs of registers, and where their number is odd the last alone.
+  auto forPairs = [&](int64_t extent,
+                      llvm::function_ref<void(Value, int64_t)> emit) {
+    int64_t whole = extent / (2 * kSide) * (2 * kSide);
+    body.loop(l.index(0), l.index(whole), 2 * kSide, {},
+              [&](Value first, ValueRange) {
+                emit(first, 2);
+                return SmallVector<Value>();
+              });
+    if (whole < extent) {
+      emit(l.index(whole), 1);
+    }
+  };
+  forPairs(c.rows, [&](Value row, int64_t rows) {
+    forPairs(c.cols, [&](Value col, int64_t cols) {
+      multiplyRegisters(c, a, b, depth, row, col, rows, cols);
+    });
+  });
+}
+
 void AttentionTiles::multiply(const Tile &c, const LeftFactor &left,
                               const Tile &right, Value depth) {
   LeftFactor a = prepare(left, depth, leftScratch);
   Tile b = prepareRight(right, depth, rightScratch);
-  if (products.pairs) {
-    depth = l.b.create<arith::ShRUIOp>(l.add(depth, l.index(1)), l.index(1));
+  if (products.pairs()) {
+    depth = l.b.create<arith::ShRUIOp>(roundUpToGrain(depth), l.index(1));
+  }
+  if (products.bf16 == Bf16Products::amx) {
+    multiplyByAmx(c, a.tile, b, depth);
+    return;
   }
   // Sums, the right factor's vectors, and one number of the left.
   int64_t most = std::max<int64_t>(1, (products.vectors - 1) / (kRows + 1));

@@ -4,7 +4,8 @@
 #define ZEROGRAPH_CODEGEN_HOST_FORMS_ATTENTIONTILES_H
 
 #include "codegen/emit/loops/AttentionLoops.h"
-#include "codegen/host/forms/HostBody.h"
+#include "codegen/host/HostTarget.h"
+#include "codegen/host/forms/MatrixRegisters.h"
 
 namespace mlir::zg::host {
 
@@ -35,9 +36,16 @@ struct LeftFactor {
 struct TileProducts {
   /// Counts the vectors of sixteen lanes that the registers have room for.
   int64_t vectors = 0;
-  /// Factors are rounded to bf16, and two products are added at a time, in f32:
-  /// the earlier one last (Intel's manual, "VDPBF16PS").
-  bool pairs = false;
+  /// Unless none, factors are rounded to bf16, and sums are those of
+  /// PairsOfBf16 or MatrixRegisters.
+  Bf16Products bf16 = Bf16Products::none;
+
+  /// Returns whether factors are pairs of bf16.
+  bool pairs() const { return bf16 != Bf16Products::none; }
+  /// Returns of what a product's depth is a multiple, filled up with zeros.
+  int64_t depthGrain() const;
+  /// Returns of what the rows of a tile are a multiple.
+  int64_t rowGrain() const;
 };
 
 /// Emits what kernels of attention do with tiles.
@@ -48,6 +56,9 @@ public:
   AttentionTiles(HostBody &body, Type element, TileProducts products,
                  int64_t largest);
 
+  /// Makes the processor ready, and leaves it; at the ends of a call.
+  void begin();
+  void finish();
   /// Allocates a matrix whose columns are rounded up to the lanes. Called
   /// before any loop.
   Tile allocate(int64_t rows, int64_t cols);
@@ -77,6 +88,20 @@ private:
   Tile pairInRows(const Tile &tile, Value depth, Value scratch);
   /// Returns pairs of elements of two rows that follow each other.
   Tile pairOfRows(const Tile &tile, Value depth, Value scratch);
+  /// Returns the same of the transpose: pairs within its rows.
+  Tile pairTransposed(const Tile &tile, Value depth, Value scratch);
+  void pairTransposedBlock(const Tile &tile, Value row, Value col, Value depth,
+                           const Tile &paired, Value pair);
+  /// Returns pairs of the elements of a row and of the next; 0 from row `depth`
+  /// on.
+  Value pairBelow(const Tile &tile, Value row, Value col, Value depth);
+  Value roundUpToGrain(Value depth);
+  /// Adds a product of pairs in registers of AMX.
+  void multiplyByAmx(const Tile &c, const Tile &a, const Tile &b, Value depth);
+  /// Adds to `rows` by `cols` registers of `c`.
+  void multiplyRegisters(const Tile &c, const Tile &a, const Tile &b,
+                         Value depth, Value row, Value col, int64_t rows,
+                         int64_t cols);
   /// Adds to `count` vectors of columns from `col` on, of kRows rows.
   void multiplyBlock(const Tile &c, const LeftFactor &a, const Tile &b,
                      Value depth, Value row, Value col, int64_t count);
@@ -86,6 +111,7 @@ private:
   Type element;
   TileProducts products;
   int64_t largest;
+  MatrixRegisters registers;
   Value leftScratch, rightScratch; // for factors of one product
 };
 

@@ -3,6 +3,7 @@
 #include "codegen/host/forms/PairsOfBf16.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace mlir::zg;
@@ -23,14 +24,18 @@ void PairsOfBf16::storeRow(Value address, Value lanes) {
 }
 
 Value PairsOfBf16::join(Value first, Value second) {
-  Type half = l.vectorOf(l.b.getI16Type()),
-       whole = l.vectorOf(l.b.getI32Type());
-  auto widened = [&](Value lanes) {
-    Value bits = l.b.create<LLVM::BitcastOp>(half, round(lanes));
-    return l.b.create<arith::ExtUIOp>(whole, bits);
-  };
-  Value high = l.b.create<arith::ShLIOp>(widened(second), l.integer(whole, 16));
-  return l.b.create<arith::OrIOp>(widened(first), high);
+  Value rounded = call("llvm.x86.avx512bf16.cvtne2ps2bf16.512",
+                       VectorType::get({32}, l.b.getBF16Type()),
+                       {second, first}); // first in the lower half
+  SmallVector<int64_t> order;
+  for (int64_t lane = 0; lane < 16; ++lane) {
+    order.append({lane, 16 + lane});
+  }
+  Value bits = l.b.create<LLVM::BitcastOp>(
+      VectorType::get({32}, l.b.getI16Type()), rounded);
+  return l.b.create<LLVM::BitcastOp>(
+      l.vectorOf(l.b.getI32Type()),
+      l.b.create<vector::ShuffleOp>(bits, bits, order));
 }
 
 Value PairsOfBf16::addDot(Value sum, Value left, Value right) {

@@ -26,6 +26,10 @@ absl::Status limitIsa(const std::string &isa);
 /// Returns whether oneDNN multiplies bf16 by instructions made for it.
 bool multipliesBf16();
 
+/// Returns whether oneDNN multiplies by AMX here. It has then asked the system
+/// for it on behalf of this process.
+bool hasAmx();
+
 /// An operation with its operands' addresses, in parts.
 class LibraryCall {
 public:

@@ -48,7 +48,7 @@ bool packsB(const PartShape &shape, Packing packing) {
     return can && packing == Packing::always;
   }
   return can && shape.m >= 64 && rowsCompete(shape.ldb) &&
-         effectiveIsa() == "avx512_core_amx";
+         hasAmx();
 }
 
 /// The primitives of a part, shared by all products of its shape.

@@ -122,10 +122,11 @@ std::string zerograph::effectiveIsa() {
   return absl::StrCat("isa ", int(effective));
 }
 
+bool zerograph::hasAmx() { return effectiveIsa() == "avx512_core_amx"; }
+
 bool zerograph::multipliesBf16() {
   // Without, it emulates them on AVX-512 and has none for less.
-  std::string isa = effectiveIsa();
-  return isa == "avx512_core_bf16" || isa == "avx512_core_amx";
+  return hasAmx() || effectiveIsa() == "avx512_core_bf16";
 }
 
 absl::Status zerograph::limitIsa(const std::string &isa) {
