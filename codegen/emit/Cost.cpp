@@ -343,7 +343,7 @@ void addReads(nn::KernelOp kernel, AttentionOperand &operand,
   }
 }
 
-FailureOr<KernelCost> costOfAttention(nn::KernelOp kernel) {
+FailureOr<KernelCost> costOfAttention(nn::KernelOp kernel, bool wholeHeads) {
   AttentionLoops loops;
   if (failed(loops.find(kernel))) {
     return failure();
@@ -363,8 +363,7 @@ FailureOr<KernelCost> costOfAttention(nn::KernelOp kernel) {
   if (loops.factor) {
     roots.push_back(loops.factor);
   }
-  // Blocks of queries, of keys and of a bias each make the scores again.
-  int64_t times = !isGradient ? 1 : loops.ofBias ? 3 : 2;
+  int64_t times = loops.timesScored(wholeHeads && loops.takesWholeHeads());
   counter.sweep(roots, elements * times);
   for (unsigned i = 0; i < kernel.getNumResults(); ++i) {
     counter.write(i);
@@ -391,7 +390,7 @@ FailureOr<KernelCost> costOfAttention(nn::KernelOp kernel) {
 
 } // namespace
 
-FailureOr<KernelCost> emit::costOf(nn::KernelOp kernel) {
+FailureOr<KernelCost> emit::costOf(nn::KernelOp kernel, bool wholeHeads) {
   switch (kernel.getForm()) {
   case nn::KernelForm::rows:
     return costOfRows(kernel);
@@ -402,7 +401,7 @@ FailureOr<KernelCost> emit::costOf(nn::KernelOp kernel) {
   case nn::KernelForm::scatter:
     return costOfScatter(kernel);
   case nn::KernelForm::attention:
-    return costOfAttention(kernel);
+    return costOfAttention(kernel, wholeHeads);
   }
   llvm_unreachable("every form has a case");
 }

@@ -57,8 +57,10 @@ struct KernelCost {
 };
 
 /// Returns the cost of a launch of a kernel. Fails where no code can be
-/// generated for it either, on the op that cannot be in it.
-FailureOr<KernelCost> costOf(nn::KernelOp kernel);
+/// generated for it either, on the op that cannot be in it. `wholeHeads`: the
+/// device computes the gradient of attention by
+/// AttentionLoops::takesWholeHeads.
+FailureOr<KernelCost> costOf(nn::KernelOp kernel, bool wholeHeads = false);
 
 } // namespace mlir::zg::emit
 

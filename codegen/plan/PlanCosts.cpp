@@ -61,7 +61,8 @@ LogicalResult mlir::zg::writeCost(Operation *kernel, plan::Kernel &entry) {
     writeProduct(matmul, entry);
     return success();
   }
-  FailureOr<emit::KernelCost> cost = emit::costOf(cast<nn::KernelOp>(kernel));
+  FailureOr<emit::KernelCost> cost =
+      emit::costOf(cast<nn::KernelOp>(kernel), /*wholeHeads=*/entry.has_host());
   if (failed(cost)) {
     return failure();
   }

@@ -417,6 +417,11 @@ const AttentionCase kCases[] = {
     {"padding_grouped", 2, 130, 130, 4, 2, 16, 16, Scores::Padding, "f32",
      true},
     {"half", 1, 130, 130, 2, 1, 24, 18, Scores::Causal, "bf16"},
+    // Of eight heads and more, the host takes one at a time.
+    {"many_heads", 2, 130, 130, 4, 4, 16, 24, Scores::Causal},
+    {"many_heads_grouped", 4, 70, 130, 4, 2, 16, 16, Scores::Padding, "f32",
+     true},
+    {"many_heads_bias", 4, 70, 66, 2, 2, 16, 16, Scores::BiasOfWeighed},
 };
 
 /// Returns those of them that tensor cores compute, in bf16, and one in f16.

@@ -154,7 +154,25 @@ static int64_t allQueryBlocks(const AttentionLoops &loops) {
 
 /// Returns how many blocks of keys they have, in a kernel of the gradient.
 static int64_t allKeyBlocks(const AttentionLoops &loops) {
-  return loops.shape.batch * loops.shape.keyHeads * loops.keyBlocks();
+  return loops.allKeyHeads() * loops.keyBlocks();
+}
+
+bool AttentionLoops::takesWholeHeads() const {
+  constexpr int64_t kLeastHeads = 8, kMostBytes = 1 << 20;
+  int64_t numbers = shape.group() * queryBlocks() * kBlock * shape.size;
+  return isGradient() && allKeyHeads() >= kLeastHeads &&
+         numbers * (element.getIntOrFloatBitWidth() / 8) <= kMostBytes;
+}
+
+int64_t AttentionLoops::timesScored(bool wholeHeads) const {
+  if (!isGradient()) {
+    return 1;
+  }
+  return (wholeHeads ? 1 : 2) + (ofBias ? 1 : 0);
+}
+
+int64_t AttentionLoops::biasBlocks() const {
+  return ofBias ? shape.heads * queryBlocks() * keyBlocks() : 0;
 }
 
 int64_t AttentionLoops::items() const {
@@ -162,10 +180,7 @@ int64_t AttentionLoops::items() const {
   if (isGradient()) {
     items += allKeyBlocks(*this);
   }
-  if (ofBias) {
-    items += shape.heads * queryBlocks() * keyBlocks();
-  }
-  return items;
+  return items + biasBlocks();
 }
 
 std::pair<Value, Value> AttentionLoops::placeOf(Lanes &l, Value item,
@@ -195,12 +210,17 @@ void AttentionLoops::forItem(
     keys(head, key);
   });
   if (ofBias) {
-    body.when(l.compare(arith::CmpIPredicate::sge, item, end), [&] {
-      auto [block, key] = placeOf(l, l.sub(item, end), keyBlocks());
-      auto [head, query] = placeOf(l, block, queryBlocks());
-      bias(head, query, key);
-    });
+    body.when(l.compare(arith::CmpIPredicate::sge, item, end),
+              [&] { forBiasBlock(l, l.sub(item, end), bias); });
   }
+}
+
+void AttentionLoops::forBiasBlock(
+    Lanes &l, Value number,
+    llvm::function_ref<void(Value, Value, Value)> bias) const {
+  auto [block, key] = placeOf(l, number, keyBlocks());
+  auto [head, query] = placeOf(l, block, queryBlocks());
+  bias(head, query, key);
 }
 
 /// Returns a node's value on the columns of a chunk as a vector.

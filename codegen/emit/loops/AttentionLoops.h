@@ -2,7 +2,8 @@
 //
 // A device computes a block of queries by a block of keys at a time, kBlock of
 // each. Every device has the same bits, unless it multiplies 16 bits
-// (codegen/cuda/forms/TensorAttention.h, codegen/host/forms/PairsOfBf16.h):
+// (codegen/cuda/forms/TensorAttention.h, and MatrixRegisters.h and
+// PairsOfBf16.h in codegen/host/forms/):
 //
 // - An element of a product is a chain of fma: of scores along the size of the
 //   heads, else along the keys or the queries, in ascending order.
@@ -101,6 +102,13 @@ struct AttentionLoops {
   /// Returns how many scores are in blocks that the window leaves, of all
   /// heads.
   int64_t seenScores() const;
+  /// Returns whether a device that needs few work items computes the gradients
+  /// of all queries and keys of a head at once, which makes scores and
+  /// probabilities once instead of twice: there are some heads, and the
+  /// gradients of the queries that share keys fit in a cache. Same bits.
+  bool takesWholeHeads() const;
+  /// Returns how often each score is made, where a device does so or not.
+  int64_t timesScored(bool wholeHeads) const;
   /// Returns how many blocks a launch computes: of the queries of all heads
   /// and, in a kernel of the gradient, then of the keys of all heads, and of
   /// the gradient of a bias.
@@ -116,6 +124,14 @@ struct AttentionLoops {
                llvm::function_ref<void(Value, Value)> queries,
                llvm::function_ref<void(Value, Value)> keys,
                llvm::function_ref<void(Value, Value, Value)> bias) const;
+  /// Emits block `number` of the gradient of a bias: bias(head of each sample,
+  /// first query, first key).
+  void forBiasBlock(Lanes &lanes, Value number,
+                    llvm::function_ref<void(Value, Value, Value)> bias) const;
+  /// Returns how many blocks the gradient of a bias has; 0: there is none.
+  int64_t biasBlocks() const;
+  /// Returns how many heads of keys all samples have.
+  int64_t allKeyHeads() const { return shape.batch * shape.keyHeads; }
   /// Returns the rows of a block of queries, of a head of all samples', or of
   /// the keys that this head has.
   OperandRows queriesFrom(Lanes &lanes, Value head, Value first) const;

@@ -216,11 +216,12 @@ FailureOr<WorkRange> host::emitAttention(ImplicitLocOpBuilder &b,
   if (multiplied) {
     products.bf16 = target.bf16;
   }
+  int64_t items = loops.items();
   if (loops.isGradient()) {
-    emitAttentionGradient(body, loops, products);
+    items = emitAttentionGradient(body, loops, products);
   } else {
     Forward(body, loops, products).run();
   }
   body.finish();
-  return WorkRange{loops.items(), 1, multiplied};
+  return WorkRange{items, 1, multiplied};
 }

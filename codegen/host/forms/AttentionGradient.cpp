@@ -9,8 +9,9 @@ using namespace mlir::zg::host;
 
 namespace {
 
-/// Computes the gradient of a block of queries by all keys, that of a block of
-/// keys and values by all queries, or that of a block of a bias by all samples.
+/// Computes the gradients of all queries, keys and values of a head of keys; or
+/// that of a block of queries by all keys, that of a block of keys and values
+/// by all queries, or that of a block of a bias by all samples.
 class Backward final : public AttentionKernel {
 public:
   Backward(HostBody &body, AttentionLoops &loops, TileProducts products)
@@ -39,12 +40,26 @@ public:
       ofBias = tiles.allocate(keyRows, queryCols);
       ofSamples = tiles.allocate(keyRows, queryCols);
     }
+    if (loops.takesWholeHeads()) {
+      ofQueries = tiles.allocate(
+          shape.group() * loops.queryBlocks() * queryCols, shape.size);
+      keyColumnScratch = tiles.allocateScratch();
+    }
     tiles.fill(plainQueries, 0);
     tiles.fill(plainDout, 0);
   }
 
+  int64_t items() const {
+    return loops.takesWholeHeads() ? loops.allKeyHeads() + loops.biasBlocks()
+                                   : loops.items();
+  }
+
 private:
   void emit(Value item) override {
+    if (loops.takesWholeHeads()) {
+      emitHeadOrBias(item);
+      return;
+    }
     loops.forItem(
         body, item,
         [&](Value number, Value query) {
@@ -57,6 +72,49 @@ private:
         [&](Value number, Value query, Value key) {
           emitBias(number, query, key);
         });
+  }
+  void emitHeadOrBias(Value item) {
+    if (!loops.ofBias) {
+      emitHead(item);
+      return;
+    }
+    Value heads = l.index(loops.allKeyHeads());
+    body.when(l.compare(arith::CmpIPredicate::slt, item, heads),
+              [&] { emitHead(item); });
+    body.when(l.compare(arith::CmpIPredicate::sge, item, heads), [&] {
+      loops.forBiasBlock(l, l.sub(item, heads),
+                         [&](Value number, Value query, Value key) {
+                           emitBias(number, query, key);
+                         });
+    });
+  }
+  /// Computes a head of keys, and those of the queries that share it.
+  void emitHead(Value keyHead) {
+    Value first = l.mul(keyHead, l.index(shape.group()));
+    tiles.fill(ofQueries, 0);
+    auto always = [](Value) { return Value(); };
+    forBlocks(l.index(0), l.index(loops.keyBlocks()), always,
+              [&](Value key) { emitKeys(first, key); });
+    body.loop(l.index(0), l.index(shape.group()), 1, {},
+              [&](Value member, ValueRange) {
+                head = l.add(first, member);
+                forBlocks(l.index(0), l.index(loops.queryBlocks()), always,
+                          [&](Value query) {
+                            storeRows(0, gradientOf(member, query),
+                                      queriesFrom(query), shape.size, same);
+                          });
+                return SmallVector<Value>();
+              });
+  }
+  /// Returns the gradient of a block of the queries of a head.
+  Tile gradientOf(Value member, Value query) {
+    Value rows = l.mul(member, l.index(loops.queryBlocks() * queryCols));
+    Tile tile = ofQueries;
+    tile.rows = queryCols;
+    tile.pointer = body.address(
+        ofQueries.pointer, l.mul(l.add(rows, query), l.index(ofQueries.cols)),
+        loops.element);
+    return tile;
   }
   void emitQueries(Value query) {
     Tile dq = ofFirst;
@@ -85,18 +143,21 @@ private:
     tiles.fill(dk, 0);
     tiles.fill(ofValues, 0);
     bringKeys(rows);
+    if (loops.takesWholeHeads()) {
+      keyColumns = tiles.prepareRight(keys, rows.count, keyColumnScratch);
+    }
     body.loop(l.index(0), l.index(shape.group()), 1, {},
               [&](Value member, ValueRange) {
                 head = l.add(first, member);
-                addQueries(key, rows.count, dk);
+                addQueries(key, rows.count, dk, member);
                 return SmallVector<Value>();
               });
     storeRows(1, dk, rows, shape.size, same);
     storeRows(2, ofValues, rows, shape.valueSize, same);
   }
   /// Adds what the queries of a head contribute to the gradients of keys and
-  /// values.
-  void addQueries(Value key, Value keyCount, const Tile &dk) {
+  /// values and, of whole heads, what the keys contribute to theirs.
+  void addQueries(Value key, Value keyCount, const Tile &dk, Value member) {
     forBlocks(
         l.index(0), l.index(loops.queryBlocks()),
         [&](Value query) {
@@ -109,6 +170,11 @@ private:
           Value count = queriesFrom(query).count;
           tiles.multiply(ofValues, LeftFactor::plain(scores), plainDout, count);
           tiles.multiply(dk, LeftFactor::plain(gradients), plainQueries, count);
+          if (loops.takesWholeHeads()) {
+            tiles.multiply(gradientOf(member, query),
+                           LeftFactor::transpose(gradients), keyColumns,
+                           keyCount);
+          }
         });
   }
   /// Computes a block of the bias of a head that each sample has.
@@ -217,12 +283,18 @@ private:
   Tile rightQueries, rightDouts;
   LeftFactor leftKeys, leftValues;
   Value queryScratch, doutScratch, keyScratch, valueScratch;
+  /// Hold the gradients of the queries of whole heads, and a block of keys as
+  /// the right factor of these.
+  Tile ofQueries, keyColumns;
+  Value keyColumnScratch;
   Tile ofFirst, ofValues, ofBias, ofSamples, maxima, inverses, deltas;
 };
 
 } // namespace
 
-void host::emitAttentionGradient(HostBody &body, AttentionLoops &loops,
-                                 TileProducts products) {
-  Backward(body, loops, products).run();
+int64_t host::emitAttentionGradient(HostBody &body, AttentionLoops &loops,
+                                    TileProducts products) {
+  Backward kernel(body, loops, products);
+  kernel.run();
+  return kernel.items();
 }

@@ -77,9 +77,9 @@ protected:
   Value head;
 };
 
-/// Emits a kernel of the gradient.
-void emitAttentionGradient(HostBody &body, AttentionLoops &loops,
-                           TileProducts products);
+/// Emits a kernel of the gradient. Returns how many work items it has.
+int64_t emitAttentionGradient(HostBody &body, AttentionLoops &loops,
+                              TileProducts products);
 
 } // namespace mlir::zg::host
 
