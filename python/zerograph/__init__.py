@@ -26,13 +26,14 @@ if TYPE_CHECKING:
     from ._compile import compile
     from ._export import export
     from ._library import Error, InvalidArgument
+    from ._loss import Loss
     from ._plan import Plan, load
-    from ._trainer import Loss, Trainer
+    from ._trainer import Trainer
 
 #: Maps names to the modules that are imported when one is first used: numpy
 #: takes most of the time, and some need PyTorch.
 _PLACES = {"Error": "._library", "InvalidArgument": "._library",
-           "Loss": "._trainer", "Plan": "._plan", "Trainer": "._trainer",
+           "Loss": "._loss", "Plan": "._plan", "Trainer": "._trainer",
            "advise": "._advise", "check": "._check",
            "compile": "._compile", "convert": ".convert",
            "export": "._export", "keras": ".keras", "load": "._plan",

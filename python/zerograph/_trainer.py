@@ -10,19 +10,18 @@ import os
 import sys
 import tempfile
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Union
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
 from ._arrays import Arrays, at, empty, widened
 from ._library import (Error, InvalidArgument, Step, check, library,
                        say_notes, take_text, texts)
+from ._loss import Evaluation, Loss, loss_of
 from ._options import command_line
 from ._plan import Plan, plans_of
-
-#: Are learning rates of a step: one, those of groups, or none.
-Rates = Union[float, Sequence[float], Mapping[str, float], None]
+from ._rates import Rates, rates_of
 
 #: Trainers that have not ended, in the order in which they were made: the end of
 #: the process ends them so, in every process.
@@ -37,40 +36,6 @@ class _Memory:
         self.handle = handle
         finalizer = weakref.finalize(self, library().zg_trainer_free, handle)
         finalizer.atexit = False  # `_end_all` ends what is open, in order
-
-
-class Loss(float):
-    """The loss of a step, a number that knows more:
-
-    - `gradient_norm`: before clipping; None where the plan computes none
-    - `learning_rate`: of the update, and the first group
-    - `loss_scale`: that backward began with; 1 without fp16
-    - `skipped`: nothing was updated, since gradients were not finite
-    - `metrics`: the means of the plan's metrics, by name
-    """
-
-    gradient_norm: float | None
-    learning_rate: float
-    loss_scale: float
-    skipped: bool
-    metrics: dict[str, float]
-
-    @classmethod
-    def _of(cls, step: Step, metrics: dict[str, float]) -> Loss:
-        loss = cls(step.loss)
-        norm = step.gradient_norm
-        loss.gradient_norm = None if math.isnan(norm) else norm
-        loss.learning_rate = step.learning_rate
-        loss.loss_scale = step.loss_scale
-        loss.skipped = bool(step.skipped)
-        loss.metrics = metrics
-        return loss
-
-
-class Evaluation(float):
-    """The mean loss of an evaluation, with the means of the plan's `metrics`."""
-
-    metrics: dict[str, float]
 
 
 class Trainer:
@@ -328,47 +293,13 @@ class Trainer:
         return dict(zip(names, sums)), divisor.value
 
     def _made(self) -> Loss:
-        loss = Loss._of(self._step, self._metrics(evaluated=False)[0]
-                        if self._metric_names else {})
+        loss = loss_of(self._step, self._metrics(evaluated=False)[0]
+                       if self._metric_names else {})
         say_notes()
         return loss
 
-    def _by_group(self, rates: Rates) -> Rates:
-        """Returns rates that are in the order of an optimizer's groups by the
-        names of the plan's."""
-        if isinstance(rates, np.ndarray) and rates.ndim == 1:
-            rates = rates.tolist()
-        if not isinstance(rates, (list, tuple)):
-            return rates
-        groups = self._plan.groups
-        if len(rates) != len(groups):
-            raise InvalidArgument(
-                f"lr has {len(rates)} rates" +
-                (f", and the optimizer had {len(groups)} groups" if groups else
-                 ": a list is for a plan that was compiled with an optimizer of "
-                 "PyTorch, and not loaded; give a number, or numbers by the names "
-                 "of groups, as in plan.facts[\"groups\"]"))
-        return {group: rate for group, rate in zip(groups, rates) if group}
-
     def _set_rate(self, lr: Rates) -> None:
-        lr = self._by_group(lr)
-        given = lr if isinstance(lr, Mapping) else {None: lr}
-        for group, rate in given.items():
-            if isinstance(lr, Mapping) and not isinstance(group, str):
-                raise InvalidArgument(
-                    "lr has rates by the names of groups, which are texts; found "
-                    f"{group!r}")
-            if isinstance(rate, (bool, str)) or not hasattr(
-                    rate if rate is not None else 0.0, "__float__"):
-                found = (repr(rate) if isinstance(rate, (bool, str)) else
-                         f"a {type(rate).__name__}")
-                raise InvalidArgument(
-                    f"lr is {found}, expected a number, numbers by the names of "
-                    "groups, or what a scheduler's get_last_lr() returns")
-        rates = {group: float(rate) for group, rate in given.items()
-                 if rate is not None}
-        if any(map(math.isnan, rates.values())):
-            raise InvalidArgument("lr is not a number")
+        rates = rates_of(lr, self._plan.groups)
         if rates == self._rates:
             return
         self._rates = {None: math.nan}  # unlike any, where one is refused
