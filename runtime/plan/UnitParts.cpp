@@ -24,6 +24,19 @@ Role roleOfValues(const plan::Unit &unit) {
   return Role::Param;
 }
 
+bool fits(absl::string_view role, plan::SliceClass of) {
+  switch (roleOf(role)) {
+  case Role::Param:
+    return of == plan::PARAM_SHARD || of == plan::GATHERED;
+  case Role::Gradient:
+    return of == plan::GRAD || of == plan::GRAD_SHARD || of == plan::GATHERED;
+  case Role::Master:
+  case Role::Optimizer:
+    break;
+  }
+  return of == plan::OPTIMIZER;
+}
+
 static std::string describeRole(absl::string_view role) {
   switch (roleOf(role)) {
   case Role::Param:

@@ -31,6 +31,9 @@ inline Role roleOf(const plan::State &state) { return roleOf(state.role()); }
 /// Returns the role of what holds a unit's parameters to their last bit: its
 /// master, if it has one.
 Role roleOfValues(const plan::Unit &unit);
+/// Returns whether a buffer of this class may hold elements in that role, if a
+/// collective, an update or a transfer takes them.
+bool fits(absl::string_view role, plan::SliceClass of);
 
 /// Elements [begin + offset of the rank, + elements) of a unit's flat buffer.
 /// `role` is a name in the plan, which must outlive it. It has no elements if

@@ -57,6 +57,11 @@ struct Findings {
   Problems waste;
 };
 
+/// The numbers of a step and of its program.
+struct StepPlace {
+  int program = 0, step = 0;
+};
+
 /// A valid plan, and what several checks ask about it.
 struct VerifierContext {
   explicit VerifierContext(const plan::Plan &plan);

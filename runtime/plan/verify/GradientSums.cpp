@@ -1,17 +1,19 @@
 //===- GradientSums.cpp - each micro-batch is added once ------------------===//
 
+#include "runtime/plan/verify/GradientSums.h"
+
 #include "runtime/plan/Describe.h"
-#include "runtime/plan/verify/Values.h"
 
 #include <algorithm>
+#include <set>
 
 namespace zerograph::verify {
 
 /// Finds the sums. Gradients that are dumped are carried too, but are no sums
 /// if a fused step writes them anew and no reduction adds to them.
 GradientSums::GradientSums(const VerifierContext &context, Problems &problems)
-    : plan(context.plan), mesh(context.mesh), problems(problems),
-      sums(plan.slices_size()), kept(plan.units_size()),
+    : plan(context.plan), mesh(context.mesh), parts(context.parts),
+      problems(problems), sums(plan.slices_size()), kept(plan.units_size()),
       reduced(plan.units_size()) {
   for (const plan::Program &program : plan.programs()) {
     split |= program.kind() == plan::MICRO;
@@ -97,6 +99,52 @@ void GradientSums::write(StepPlace at, const plan::Access &access,
           ", to which this micro-batch was added, from a "
           "copy of it");
   }
+}
+
+Terms GradientSums::termsOf(StepPlace at, int index, const UnitPart &made,
+                            const ValueMap &values) {
+  const plan::Step &step = plan.programs(at.program).steps(at.step);
+  bool keeps = isSum(step.accesses(index).slice());
+  std::optional<Terms> sum;
+  std::optional<UnitPart> others; // gradients of other elements
+  bool adds = false;
+  for (int i = 0; i < step.accesses_size(); ++i) {
+    const plan::Access &access = step.accesses(i);
+    if (!effectOf(step, i).reads) {
+      continue;
+    }
+    std::optional<UnitPart> part = parts.of(access);
+    Terms terms = Terms::Unknown;
+    if (part && part->contains(made)) {
+      plan::Access same = access;
+      uint64_t bytes = access.bytes() / part->elements;
+      same.set_offset(access.offset() + (made.begin - part->begin) * bytes);
+      same.set_bytes(made.elements * bytes);
+      terms = values.valueOf(same).terms;
+    } else if (part && roleOf(part->role) == Role::Gradient &&
+               (part->unit != made.unit || part->strides == made.strides) &&
+               kindOf(step).isLinear(plan, step, index, i)) {
+      others = part;
+    }
+    if (terms == Terms::Earlier || terms == Terms::All) {
+      sum = sum ? zerograph::join(*sum, terms) : terms;
+      if (keeps && !kindOf(step).isLinear(plan, step, index, i)) {
+        problems.add(
+            finding::kNotLinear, describeStep(plan, at.program, at.step),
+            " makes a sum of ", zerograph::describe(plan, made),
+            " of the one before in ", describeSlice(plan, access.slice()),
+            ", and does something else than to add to it");
+      }
+    } else {
+      adds = true;
+    }
+  }
+  if (keeps && sum && others) {
+    problems.add(finding::kWrongUnit, describeStep(plan, at.program, at.step),
+                 " adds ", zerograph::describe(plan, *others), " to a sum of ",
+                 zerograph::describe(plan, made));
+  }
+  return !sum ? Terms::This : adds ? Terms::All : *sum;
 }
 
 void GradientSums::reduce(StepPlace at, const UnitPart &part) {

@@ -1,8 +1,10 @@
 //===- Updates.cpp - each state is updated once, from its own gradients ---===//
 
+#include "runtime/plan/verify/Updates.h"
+
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/Supported.h"
-#include "runtime/plan/verify/Values.h"
+#include "runtime/plan/steps/Step.h"
 
 namespace zerograph::verify {
 

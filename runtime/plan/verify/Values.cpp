@@ -12,27 +12,16 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/plan/verify/Values.h"
-
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/Traffic.h"
+#include "runtime/plan/verify/GradientSums.h"
+#include "runtime/plan/verify/Updates.h"
 
+#include <map>
+#include <set>
 #include <tuple>
 
 namespace zerograph::verify {
-
-bool fits(absl::string_view role, plan::SliceClass of) {
-  switch (roleOf(role)) {
-  case Role::Param:
-    return of == plan::PARAM_SHARD || of == plan::GATHERED;
-  case Role::Gradient:
-    return of == plan::GRAD || of == plan::GRAD_SHARD || of == plan::GATHERED;
-  case Role::Master:
-  case Role::Optimizer:
-    break;
-  }
-  return of == plan::OPTIMIZER;
-}
 
 namespace {
 
@@ -80,7 +69,6 @@ private:
                  const Value &value);
   void checkIsCommon();
   Value makes(const plan::Step &step, int index, Sharing sharing);
-  Terms termsOf(const plan::Step &step, int index, const UnitPart &made);
 
   const plan::Step &step() const {
     return plan.programs(at.program).steps(at.step);
@@ -378,53 +366,7 @@ Value Values::makes(const plan::Step &step, int index, Sharing sharing) {
             Terms::Unknown, part.has_value()};
   }
   return {sharing == Sharing::Varied ? Sharing::Partial : sharing,
-          termsOf(step, index, *part)};
-}
-
-/// Returns the terms of gradients that the step writes to access `index`. If it
-/// reads a sum of the same gradients, it adds to that; where the new sum is
-/// kept, nothing but an addition will do, and of the same gradients.
-Terms Values::termsOf(const plan::Step &step, int index, const UnitPart &made) {
-  bool kept = sums.isSum(step.accesses(index).slice());
-  std::optional<Terms> sum;
-  std::optional<UnitPart> others; // gradients of other elements
-  bool adds = false;
-  for (int i = 0; i < step.accesses_size(); ++i) {
-    const plan::Access &access = step.accesses(i);
-    if (!effectOf(step, i).reads) {
-      continue;
-    }
-    std::optional<UnitPart> part = parts_.of(access);
-    Terms terms = Terms::Unknown;
-    if (part && part->contains(made)) {
-      plan::Access same = access;
-      uint64_t bytes = access.bytes() / part->elements;
-      same.set_offset(access.offset() + (made.begin - part->begin) * bytes);
-      same.set_bytes(made.elements * bytes);
-      terms = values.valueOf(same).terms;
-    } else if (part && roleOf(part->role) == Role::Gradient &&
-               (part->unit != made.unit || part->strides == made.strides) &&
-               kindOf(step).isLinear(plan, step, index, i)) {
-      others = part;
-    }
-    if (terms == Terms::Earlier || terms == Terms::All) {
-      sum = sum ? zerograph::join(*sum, terms) : terms;
-      if (kept && !kindOf(step).isLinear(plan, step, index, i)) {
-        problems.add(finding::kNotLinear, describeIt(), " makes a sum of ",
-                     describe(plan, made), " of the one before in ",
-                     describeSlice(plan, access.slice()),
-                     ", and does something else than to add to it");
-      }
-    } else {
-      adds = true;
-    }
-  }
-  if (kept && sum && others) {
-    problems.add(finding::kWrongUnit, describeIt(), " adds ",
-                 describe(plan, *others), " to a sum of ",
-                 describe(plan, made));
-  }
-  return !sum ? Terms::This : adds ? Terms::All : *sum;
+          sums.termsOf(at, index, *part, values)};
 }
 
 void Values::copy(const plan::Access &from, const plan::Access &to) {
