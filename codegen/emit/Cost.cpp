@@ -363,7 +363,7 @@ FailureOr<KernelCost> costOfAttention(nn::KernelOp kernel, bool wholeHeads) {
   if (loops.factor) {
     roots.push_back(loops.factor);
   }
-  int64_t times = loops.timesScored(wholeHeads && loops.takesWholeHeads());
+  int64_t times = loops.timesScored(wholeHeads);
   counter.sweep(roots, elements * times);
   for (unsigned i = 0; i < kernel.getNumResults(); ++i) {
     counter.write(i);

@@ -57,9 +57,8 @@ struct KernelCost {
 };
 
 /// Returns the cost of a launch of a kernel. Fails where no code can be
-/// generated for it either, on the op that cannot be in it. `wholeHeads`: the
-/// device computes the gradient of attention by
-/// AttentionLoops::takesWholeHeads.
+/// generated for it either, on the op that cannot be in it. See
+/// AttentionLoops::timesScored for `wholeHeads`.
 FailureOr<KernelCost> costOf(nn::KernelOp kernel, bool wholeHeads = false);
 
 } // namespace mlir::zg::emit

@@ -157,22 +157,19 @@ static int64_t allKeyBlocks(const AttentionLoops &loops) {
   return loops.allKeyHeads() * loops.keyBlocks();
 }
 
-bool AttentionLoops::takesWholeHeads() const {
-  constexpr int64_t kLeastHeads = 8, kMostBytes = 1 << 20;
+bool AttentionLoops::holdsHeads() const {
+  constexpr int64_t kMostBytes = 1 << 20;
   int64_t numbers = shape.group() * queryBlocks() * kBlock * shape.size;
-  return isGradient() && allKeyHeads() >= kLeastHeads &&
-         numbers * (element.getIntOrFloatBitWidth() / 8) <= kMostBytes;
+  return numbers * (element.getIntOrFloatBitWidth() / 8) <= kMostBytes;
 }
 
 int64_t AttentionLoops::timesScored(bool wholeHeads) const {
   if (!isGradient()) {
     return 1;
   }
-  return (wholeHeads ? 1 : 2) + (ofBias ? 1 : 0);
-}
-
-int64_t AttentionLoops::biasBlocks() const {
-  return ofBias ? shape.heads * queryBlocks() * keyBlocks() : 0;
+  constexpr int64_t kEnoughHeads = 8;
+  bool once = wholeHeads && holdsHeads() && allKeyHeads() >= kEnoughHeads;
+  return (once ? 1 : 2) + (ofBias ? 1 : 0);
 }
 
 int64_t AttentionLoops::items() const {
@@ -180,7 +177,10 @@ int64_t AttentionLoops::items() const {
   if (isGradient()) {
     items += allKeyBlocks(*this);
   }
-  return items + biasBlocks();
+  if (ofBias) {
+    items += shape.heads * queryBlocks() * keyBlocks();
+  }
+  return items;
 }
 
 std::pair<Value, Value> AttentionLoops::placeOf(Lanes &l, Value item,

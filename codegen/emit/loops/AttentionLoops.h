@@ -102,12 +102,12 @@ struct AttentionLoops {
   /// Returns how many scores are in blocks that the window leaves, of all
   /// heads.
   int64_t seenScores() const;
-  /// Returns whether a device that needs few work items computes the gradients
-  /// of all queries and keys of a head at once, which makes scores and
-  /// probabilities once instead of twice: there are some heads, and the
-  /// gradients of the queries that share keys fit in a cache. Same bits.
-  bool takesWholeHeads() const;
-  /// Returns how often each score is made, where a device does so or not.
+  /// Returns whether the gradients of the queries that share keys fit in a
+  /// cache. Then a thread that computes a whole head makes its scores and
+  /// probabilities once instead of twice. The bits are the same.
+  bool holdsHeads() const;
+  /// Returns how often each score is made. `wholeHeads`: the device computes
+  /// whole heads where each thread has some; taken for so from eight heads.
   int64_t timesScored(bool wholeHeads) const;
   /// Returns how many blocks a launch computes: of the queries of all heads
   /// and, in a kernel of the gradient, then of the keys of all heads, and of
@@ -128,8 +128,6 @@ struct AttentionLoops {
   /// first query, first key).
   void forBiasBlock(Lanes &lanes, Value number,
                     llvm::function_ref<void(Value, Value, Value)> bias) const;
-  /// Returns how many blocks the gradient of a bias has; 0: there is none.
-  int64_t biasBlocks() const;
   /// Returns how many heads of keys all samples have.
   int64_t allKeyHeads() const { return shape.batch * shape.keyHeads; }
   /// Returns the rows of a block of queries, of a head of all samples', or of

@@ -36,7 +36,13 @@ public:
   }
 
 private:
-  void emit(Value item) override {
+  void emitItems() override {
+    body.loop(body.begin, body.end, 1, {}, [&](Value item, ValueRange) {
+      emitItem(item);
+      return SmallVector<Value>();
+    });
+  }
+  void emitItem(Value item) {
     std::tie(head, firstQuery) = loops.placeOf(l, item, loops.queryBlocks());
     tiles.fill(plain, 0);
     tiles.bring(q.body, q.node, queriesFrom(firstQuery), plain);
@@ -216,12 +222,11 @@ FailureOr<WorkRange> host::emitAttention(ImplicitLocOpBuilder &b,
   if (multiplied) {
     products.bf16 = target.bf16;
   }
-  int64_t items = loops.items();
   if (loops.isGradient()) {
-    items = emitAttentionGradient(body, loops, products);
+    emitAttentionGradient(body, loops, products);
   } else {
     Forward(body, loops, products).run();
   }
   body.finish();
-  return WorkRange{items, 1, multiplied};
+  return WorkRange{loops.items(), 1, multiplied};
 }

@@ -9,9 +9,9 @@ using namespace mlir::zg::host;
 
 namespace {
 
-/// Computes the gradients of all queries, keys and values of a head of keys; or
-/// that of a block of queries by all keys, that of a block of keys and values
-/// by all queries, or that of a block of a bias by all samples.
+/// Computes the gradient of a block of queries by all keys, that of a block of
+/// keys and values by all queries, or that of a block of a bias by all samples;
+/// and those of a head at once, where a call has all of its blocks.
 class Backward final : public AttentionKernel {
 public:
   Backward(HostBody &body, AttentionLoops &loops, TileProducts products)
@@ -40,7 +40,7 @@ public:
       ofBias = tiles.allocate(keyRows, queryCols);
       ofSamples = tiles.allocate(keyRows, queryCols);
     }
-    if (loops.takesWholeHeads()) {
+    if (loops.holdsHeads()) {
       ofQueries = tiles.allocate(
           shape.group() * loops.queryBlocks() * queryCols, shape.size);
       keyColumnScratch = tiles.allocateScratch();
@@ -49,62 +49,72 @@ public:
     tiles.fill(plainDout, 0);
   }
 
-  int64_t items() const {
-    return loops.takesWholeHeads() ? loops.allKeyHeads() + loops.biasBlocks()
-                                   : loops.items();
-  }
-
 private:
-  void emit(Value item) override {
-    if (loops.takesWholeHeads()) {
-      emitHeadOrBias(item);
-      return;
-    }
-    loops.forItem(
-        body, item,
-        [&](Value number, Value query) {
-          head = number;
-          emitQueries(query);
-        },
-        [&](Value keyHead, Value key) {
-          emitKeys(l.mul(keyHead, l.index(shape.group())), key);
-        },
-        [&](Value number, Value query, Value key) {
-          emitBias(number, query, key);
-        });
-  }
-  void emitHeadOrBias(Value item) {
-    if (!loops.ofBias) {
-      emitHead(item);
-      return;
-    }
-    Value heads = l.index(loops.allKeyHeads());
-    body.when(l.compare(arith::CmpIPredicate::slt, item, heads),
-              [&] { emitHead(item); });
-    body.when(l.compare(arith::CmpIPredicate::sge, item, heads), [&] {
-      loops.forBiasBlock(l, l.sub(item, heads),
-                         [&](Value number, Value query, Value key) {
-                           emitBias(number, query, key);
-                         });
-    });
-  }
-  /// Computes a head of keys, and those of the queries that share it.
-  void emitHead(Value keyHead) {
-    Value first = l.mul(keyHead, l.index(shape.group()));
-    tiles.fill(ofQueries, 0);
-    auto always = [](Value) { return Value(); };
-    forBlocks(l.index(0), l.index(loops.keyBlocks()), always,
-              [&](Value key) { emitKeys(first, key); });
-    body.loop(l.index(0), l.index(shape.group()), 1, {},
-              [&](Value member, ValueRange) {
-                head = l.add(first, member);
-                forBlocks(l.index(0), l.index(loops.queryBlocks()), always,
-                          [&](Value query) {
-                            storeRows(0, gradientOf(member, query),
-                                      queriesFrom(query), shape.size, same);
-                          });
+  /// Takes the heads of keys in turn, and then the blocks of a bias. A head has
+  /// the blocks of its queries, and then those of its keys.
+  void emitItems() override {
+    int64_t ofHead = queryItems() + loops.keyBlocks();
+    Value heads = l.index(loops.allKeyHeads() * ofHead);
+    Value end = l.min(body.end, heads);
+    Value last = l.divide(l.add(end, l.index(ofHead - 1)), ofHead).first;
+    body.loop(l.divide(body.begin, ofHead).first, last, 1, {},
+              [&](Value keyHead, ValueRange) {
+                Value first = l.mul(keyHead, l.index(ofHead));
+                emitHead(keyHead, l.sub(l.max(body.begin, first), first),
+                         l.min(l.sub(end, first), l.index(ofHead)));
                 return SmallVector<Value>();
               });
+    if (loops.ofBias) {
+      body.loop(l.max(body.begin, heads), body.end, 1, {},
+                [&](Value item, ValueRange) {
+                  loops.forBiasBlock(l, l.sub(item, heads),
+                                     [&](Value number, Value query, Value key) {
+                                       emitBias(number, query, key);
+                                     });
+                  return SmallVector<Value>();
+                });
+    }
+  }
+  /// Returns how many blocks of queries share a head of keys.
+  int64_t queryItems() const { return shape.group() * loops.queryBlocks(); }
+  /// Computes items `lo` to `hi` of a head of keys. Of all of them it makes the
+  /// scores once, with blocks of keys, which then add to the gradients of the
+  /// queries too.
+  void emitHead(Value keyHead, Value lo, Value hi) {
+    Value first = l.mul(keyHead, l.index(shape.group()));
+    Value queries = l.index(queryItems());
+    Value end = l.min(hi, queries);
+    if (loops.holdsHeads()) {
+      int64_t all = queryItems() + loops.keyBlocks();
+      whole = l.compare(arith::CmpIPredicate::eq, l.sub(hi, lo), l.index(all));
+      body.when(whole, [&] { tiles.fill(ofQueries, 0); });
+      end = l.select(whole, l.index(0), end);
+    }
+    forQueries(first, lo, end, [&](Value, Value query) { emitQueries(query); });
+    body.loop(l.max(lo, queries), hi, 1, {}, [&](Value item, ValueRange) {
+      Value block = l.sub(item, queries);
+      emitKeys(first, l.mul(block, l.index(kBlock)));
+      return SmallVector<Value>();
+    });
+    if (loops.holdsHeads()) {
+      body.when(whole, [&] {
+        forQueries(first, l.index(0), queries, [&](Value member, Value query) {
+          storeRows(0, gradientOf(member, query), queriesFrom(query),
+                    shape.size, same);
+        });
+      });
+    }
+  }
+  /// Calls emit(head of those that begin with `first`, first query) for blocks
+  /// `lo` to `hi` of the queries that share a head of keys.
+  void forQueries(Value first, Value lo, Value hi,
+                  llvm::function_ref<void(Value, Value)> emit) {
+    body.loop(lo, hi, 1, {}, [&](Value item, ValueRange) {
+      auto [member, query] = loops.placeOf(l, item, loops.queryBlocks());
+      head = l.add(first, member);
+      emit(member, query);
+      return SmallVector<Value>();
+    });
   }
   /// Returns the gradient of a block of the queries of a head.
   Tile gradientOf(Value member, Value query) {
@@ -143,7 +153,7 @@ private:
     tiles.fill(dk, 0);
     tiles.fill(ofValues, 0);
     bringKeys(rows);
-    if (loops.takesWholeHeads()) {
+    if (loops.holdsHeads()) {
       keyColumns = tiles.prepareRight(keys, rows.count, keyColumnScratch);
     }
     body.loop(l.index(0), l.index(shape.group()), 1, {},
@@ -170,10 +180,12 @@ private:
           Value count = queriesFrom(query).count;
           tiles.multiply(ofValues, LeftFactor::plain(scores), plainDout, count);
           tiles.multiply(dk, LeftFactor::plain(gradients), plainQueries, count);
-          if (loops.takesWholeHeads()) {
-            tiles.multiply(gradientOf(member, query),
-                           LeftFactor::transpose(gradients), keyColumns,
-                           keyCount);
+          if (loops.holdsHeads()) {
+            body.when(whole, [&] {
+              tiles.multiply(gradientOf(member, query),
+                             LeftFactor::transpose(gradients), keyColumns,
+                             keyCount);
+            });
           }
         });
   }
@@ -283,8 +295,10 @@ private:
   Tile rightQueries, rightDouts;
   LeftFactor leftKeys, leftValues;
   Value queryScratch, doutScratch, keyScratch, valueScratch;
-  /// Hold the gradients of the queries of whole heads, and a block of keys as
-  /// the right factor of these.
+  /// Says whether a call has all blocks of a head. Then the tiles hold the
+  /// gradients of its queries, and a block of keys as the right factor of
+  /// these.
+  Value whole;
   Tile ofQueries, keyColumns;
   Value keyColumnScratch;
   Tile ofFirst, ofValues, ofBias, ofSamples, maxima, inverses, deltas;
@@ -292,9 +306,7 @@ private:
 
 } // namespace
 
-int64_t host::emitAttentionGradient(HostBody &body, AttentionLoops &loops,
-                                    TileProducts products) {
-  Backward kernel(body, loops, products);
-  kernel.run();
-  return kernel.items();
+void host::emitAttentionGradient(HostBody &body, AttentionLoops &loops,
+                                 TileProducts products) {
+  Backward(body, loops, products).run();
 }

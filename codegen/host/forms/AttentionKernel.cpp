@@ -8,10 +8,7 @@ using namespace mlir::zg::host;
 
 void AttentionKernel::run() {
   tiles.begin();
-  body.loop(body.begin, body.end, 1, {}, [&](Value item, ValueRange) {
-    emit(item);
-    return SmallVector<Value>();
-  });
+  emitItems();
   tiles.finish();
 }
 

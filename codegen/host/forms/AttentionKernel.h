@@ -14,7 +14,7 @@
 
 namespace mlir::zg::host {
 
-/// Emits a kernel. Derived classes emit its work items.
+/// Emits a kernel. Derived classes emit the work items of a call.
 class AttentionKernel {
 public:
   AttentionKernel(HostBody &body, AttentionLoops &loops, TileProducts products)
@@ -26,7 +26,6 @@ public:
         keyRows(std::min(shape.keys, kBlock)) {}
   virtual ~AttentionKernel() = default;
 
-  /// Emits all work items of a call.
   void run();
 
 protected:
@@ -39,7 +38,8 @@ protected:
     return kBlock * int64_t(llvm::alignTo(side, 2 * kLanes));
   }
 
-  virtual void emit(Value item) = 0;
+  /// Emits work items body.begin to body.end.
+  virtual void emitItems() = 0;
 
   OperandRows queriesFrom(Value first) {
     return loops.queriesFrom(l, head, first);
@@ -77,9 +77,9 @@ protected:
   Value head;
 };
 
-/// Emits a kernel of the gradient. Returns how many work items it has.
-int64_t emitAttentionGradient(HostBody &body, AttentionLoops &loops,
-                              TileProducts products);
+/// Emits a kernel of the gradient.
+void emitAttentionGradient(HostBody &body, AttentionLoops &loops,
+                           TileProducts products);
 
 } // namespace mlir::zg::host
 

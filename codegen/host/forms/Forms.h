@@ -27,8 +27,7 @@ FailureOr<WorkRange> emitScan(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
 FailureOr<WorkRange> emitScatter(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
                                  StringRef name);
 
-/// A work item is a block of queries or of keys or, in a gradient with many
-/// heads, a head.
+/// A work item is a block of queries, or of keys.
 FailureOr<WorkRange> emitAttention(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
                                    StringRef name, const HostTarget &target);
 
