@@ -47,8 +47,7 @@ bool packsB(const PartShape &shape, Packing packing) {
   if (packing != Packing::automatic) {
     return can && packing == Packing::always;
   }
-  return can && shape.m >= 64 && rowsCompete(shape.ldb) &&
-         hasAmx();
+  return can && shape.m >= 64 && rowsCompete(shape.ldb) && hasAmx();
 }
 
 /// The primitives of a part, shared by all products of its shape.
