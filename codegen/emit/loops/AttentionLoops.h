@@ -106,8 +106,9 @@ struct AttentionLoops {
   /// cache. Then a thread that computes a whole head makes its scores and
   /// probabilities once instead of twice. The bits are the same.
   bool holdsHeads() const;
-  /// Returns how often each score is made. `wholeHeads`: the device computes
-  /// whole heads where each thread has some; taken for so from eight heads.
+  /// Returns how often each score is made. `wholeHeads`: a thread of the device
+  /// computes a head as a whole where it has all of it, which is assumed from
+  /// eight heads on.
   int64_t timesScored(bool wholeHeads) const;
   /// Returns how many blocks a launch computes: of the queries of all heads
   /// and, in a kernel of the gradient, then of the keys of all heads, and of

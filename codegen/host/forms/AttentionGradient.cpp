@@ -54,8 +54,8 @@ private:
   /// the blocks of its queries, and then those of its keys.
   void emitItems() override {
     int64_t ofHead = queryItems() + loops.keyBlocks();
-    Value heads = l.index(loops.allKeyHeads() * ofHead);
-    Value end = l.min(body.end, heads);
+    Value firstOfBias = l.index(loops.allKeyHeads() * ofHead);
+    Value end = l.min(body.end, firstOfBias);
     Value last = l.divide(l.add(end, l.index(ofHead - 1)), ofHead).first;
     body.loop(l.divide(body.begin, ofHead).first, last, 1, {},
               [&](Value keyHead, ValueRange) {
@@ -65,9 +65,9 @@ private:
                 return SmallVector<Value>();
               });
     if (loops.ofBias) {
-      body.loop(l.max(body.begin, heads), body.end, 1, {},
+      body.loop(l.max(body.begin, firstOfBias), body.end, 1, {},
                 [&](Value item, ValueRange) {
-                  loops.forBiasBlock(l, l.sub(item, heads),
+                  loops.forBiasBlock(l, l.sub(item, firstOfBias),
                                      [&](Value number, Value query, Value key) {
                                        emitBias(number, query, key);
                                      });
@@ -105,8 +105,8 @@ private:
       });
     }
   }
-  /// Calls emit(head of those that begin with `first`, first query) for blocks
-  /// `lo` to `hi` of the queries that share a head of keys.
+  /// Calls emit(number, first query) for blocks `lo` to `hi` of the queries
+  /// that share a head of keys; head `first` of the queries has number 0.
   void forQueries(Value first, Value lo, Value hi,
                   llvm::function_ref<void(Value, Value)> emit) {
     body.loop(lo, hi, 1, {}, [&](Value item, ValueRange) {
