@@ -59,7 +59,7 @@ struct KernelCost {
 /// Returns the cost of a launch of a kernel. Fails where no code can be
 /// generated for it either, on the op that cannot be in it. See
 /// AttentionLoops::timesScored for `wholeHeads`.
-FailureOr<KernelCost> costOf(nn::KernelOp kernel, bool wholeHeads = false);
+FailureOr<KernelCost> costOf(nn::KernelOp kernel, bool wholeHeads);
 
 } // namespace mlir::zg::emit
 

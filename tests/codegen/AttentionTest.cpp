@@ -354,6 +354,26 @@ TEST_P(Bf16Alone, HasOtherBits) {
   }
 }
 
+// AMX adds up in another order than AVX512-BF16.
+TEST(AttentionForms, AmxHasBitsOfItsOwn) {
+  std::optional<HostTarget> amx = targetOf(Bf16Products::amx);
+  if (!amx) {
+    GTEST_SKIP() << "this processor has no AMX-BF16";
+  }
+  Differentiated program(
+      AttentionCase{"other", 1, 66, 66, 1, 1, 16, 16, Scores::Causal, "bf16"});
+  std::vector<Tensor> arguments = randomArguments(program.function());
+  formKernels(program, /*whole=*/true);
+  auto run = [&](const HostTarget &target) {
+    return runProgram(program.function(), arguments,
+                      [&](Operation *op, ArrayRef<Bytes> operands) {
+                        return runOnHost(op, operands, target,
+                                         BFloat16Type::get(op->getContext()));
+                      });
+  };
+  EXPECT_FALSE(run(*amx) == run(*targetOf(Bf16Products::avx512)));
+}
+
 // Attention that tensor cores do not compute has the host's bits.
 TEST(AttentionForms, TensorCoresComputeSixteenBits) {
   Differentiated program(
@@ -424,6 +444,9 @@ const AttentionCase kCases[] = {
     {"padding_grouped", 2, 130, 130, 4, 2, 16, 16, Scores::Padding, "f32",
      true},
     {"half", 1, 130, 130, 2, 1, 24, 18, Scores::Causal, "bf16"},
+    {"forty_queries", 1, 40, 70, 2, 2, 16, 16, Scores::Scaled},
+    // The gradients of the queries of a head are too large to hold.
+    {"heads_not_held", 1, 130, 66, 8, 1, 128, 16, Scores::Causal},
     {"many_heads", 2, 130, 130, 4, 4, 16, 24, Scores::Causal},
     {"many_heads_grouped", 4, 70, 130, 4, 2, 16, 16, Scores::Padding, "f32",
      true},

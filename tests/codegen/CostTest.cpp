@@ -27,7 +27,8 @@ struct Counted {
       return;
     }
     program.getModule().walk([&](nn::KernelOp op) { kernel = op; });
-    FailureOr<emit::KernelCost> found = emit::costOf(kernel);
+    FailureOr<emit::KernelCost> found =
+        emit::costOf(kernel, /*wholeHeads=*/false);
     EXPECT_TRUE(succeeded(found));
     cost = succeeded(found) ? *found : emit::KernelCost();
   }

@@ -27,7 +27,7 @@ static bool isReadByOneView(BlockArgument argument) {
 
 void zg::testing::expectCostIsCounted(nn::KernelOp kernel,
                                       const std::vector<Touched> &touched) {
-  FailureOr<emit::KernelCost> cost = emit::costOf(kernel);
+  FailureOr<emit::KernelCost> cost = emit::costOf(kernel, /*wholeHeads=*/false);
   ASSERT_TRUE(succeeded(cost));
   std::string name = nn::nameOf(kernel.getLoc());
   bool scatters = kernel.getForm() == nn::KernelForm::scatter;

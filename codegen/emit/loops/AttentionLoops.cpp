@@ -158,9 +158,11 @@ static int64_t allKeyBlocks(const AttentionLoops &loops) {
 }
 
 bool AttentionLoops::holdsHeads() const {
-  // A thread's stack, which has 2 MiB where nothing limits it, holds them.
-  constexpr int64_t kMostBytes = 512 << 10;
-  int64_t numbers = shape.group() * queryBlocks() * kBlock * shape.size;
+  // A thread's stack, which has 2 MiB where nothing limits it, holds them, in
+  // rows of whole vectors.
+  constexpr int64_t kMostBytes = 512 << 10, kLanes = 16;
+  int64_t numbers = shape.group() * queryBlocks() * kBlock *
+                    int64_t(llvm::alignTo(shape.size, kLanes));
   return numbers * (element.getIntOrFloatBitWidth() / 8) <= kMostBytes;
 }
 

@@ -102,17 +102,18 @@ struct AttentionLoops {
   /// Returns how many scores are in blocks that the window leaves, of all
   /// heads.
   int64_t seenScores() const;
-  /// Returns whether the gradients of the queries that share keys fit in a
-  /// cache. Then a thread that computes a whole head makes its scores and
-  /// probabilities once instead of twice. The bits are the same.
+  /// Returns whether the gradients of the queries that share keys take so few
+  /// bytes that a thread of the host can hold them. Then a call that has all of
+  /// a head makes its scores and probabilities once instead of twice. The bits
+  /// are the same.
   bool holdsHeads() const;
-  /// Returns how often each score is made. `wholeHeads`: a thread of the device
-  /// computes a head as a whole where it has all of it, which is assumed from
-  /// eight heads on.
+  /// Returns how often each score is made. `wholeHeads`: the device computes a
+  /// head as a whole where a call has all of it, which is assumed of kernels
+  /// with eight heads or more.
   int64_t timesScored(bool wholeHeads) const;
   /// Returns how many blocks a launch computes: of the queries of all heads
-  /// and, in a kernel of the gradient, then of the keys of all heads, and of
-  /// the gradient of a bias.
+  /// and, in a kernel of the gradient, of the keys of all heads, and of the
+  /// gradient of a bias.
   int64_t items() const;
 
   /// Returns the number of the head and the first query or key of block `item`,

@@ -45,14 +45,14 @@ public:
           shape.group() * loops.queryBlocks() * queryCols, shape.size);
       keyColumnScratch = tiles.allocateScratch();
     }
-    tiles.fill(plainQueries, 0);
-    tiles.fill(plainDout, 0);
   }
 
 private:
   /// Takes the heads of keys in turn, and then the blocks of a bias. A head has
   /// the blocks of its queries, and then those of its keys.
   void emitItems() override {
+    tiles.fill(plainQueries, 0);
+    tiles.fill(plainDout, 0);
     int64_t ofHead = queryItems() + loops.keyBlocks();
     Value firstOfBias = l.index(loops.allKeyHeads() * ofHead);
     Value end = l.min(body.end, firstOfBias);

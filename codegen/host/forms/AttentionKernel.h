@@ -1,8 +1,9 @@
 //===- AttentionKernel.h - what attention and its gradient share ----------===//
 //
-// A thread computes a block of queries, or of keys: tiles of scores, keys by
-// queries, in vectors of sixteen queries. The parts of queries, keys and values
-// that it needs lie in tiles of its own, which fit in a cache.
+// A thread computes a block of queries, of keys, or of the gradient of a bias:
+// tiles of scores, keys by queries, in vectors of sixteen queries. The parts of
+// queries, keys and values that it needs lie in tiles of its own, which fit in
+// a cache.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,6 +27,7 @@ public:
         keyRows(std::min(shape.keys, kBlock)) {}
   virtual ~AttentionKernel() = default;
 
+  /// Emits the function's body.
   void run();
 
 protected:

@@ -79,7 +79,7 @@ public:
   /// Allocates scratch for a factor's pairs. Called before any loop.
   Value allocateScratch();
   /// Adds a product to `c`: each element goes on with its chain of fma, or of
-  /// pairs, over [0, depth).
+  /// pairs, over [0, depth); by AMX, of sums of depthGrain() products.
   void multiply(const Tile &c, const LeftFactor &left, const Tile &right,
                 Value depth);
 

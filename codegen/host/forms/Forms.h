@@ -27,7 +27,7 @@ FailureOr<WorkRange> emitScan(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
 FailureOr<WorkRange> emitScatter(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
                                  StringRef name);
 
-/// A work item is a block of queries, or of keys.
+/// A work item is a block of queries, of keys, or of the gradient of a bias.
 FailureOr<WorkRange> emitAttention(ImplicitLocOpBuilder &b, nn::KernelOp kernel,
                                    StringRef name, const HostTarget &target);
 

@@ -13,9 +13,11 @@ namespace {
 constexpr int64_t kRegisters = 8;
 /// Counts the bytes of a row.
 constexpr int64_t kRowBytes = 64;
-/// Is where LDTILECFG reads the bytes of a row, two for each register, and the
-/// rows, one each, of the 64 bytes that it reads.
-constexpr int64_t kConfigBytes = 64, kColumnBytesAt = 16, kRowsAt = 48;
+/// Counts the bytes that LDTILECFG reads.
+constexpr int64_t kConfigBytes = 64;
+/// Says where among them the bytes of a row are, two for each register, and
+/// where the rows, one for each.
+constexpr int64_t kColumnBytesAt = 16, kRowsAt = 48;
 
 } // namespace
 

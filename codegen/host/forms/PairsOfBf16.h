@@ -20,7 +20,8 @@ public:
   void storeRow(Value address, Value lanes);
   /// Returns pairs of the lanes of two vectors of f32.
   Value join(Value first, Value second);
-  /// Returns `sum`, lanes of f32, plus the products of both halves of pairs.
+  /// Returns `sum`, lanes of f32, plus the products of both halves of pairs,
+  /// the lower halves' last (Intel's manual, "VDPBF16PS").
   Value addDot(Value sum, Value left, Value right);
 
 private:
